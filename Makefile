@@ -17,8 +17,8 @@ setup: $(READY)  ## Create .venv with the locked dependencies and this package
 
 $(READY): requirements/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-		echo 'Headrace needs Python 3.11 or later as $(PYTHON), found:' \
-			"$$($(PYTHON) --version 2>&1). Set another with: make PYTHON=python3.12"; exit 1; }
+		echo 'Headrace needs Python 3.11 or later, but $(PYTHON) is:' \
+			"$$($(PYTHON) --version 2>&1). Choose another with: make PYTHON=python3.12"; exit 1; }
 	@[ -x $(BIN)/pip ] || { echo 'Creating .venv'; $(PYTHON) -m venv .venv; }
 	@echo 'Installing the locked dependencies; the first time takes about a minute'
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check \

@@ -1,1 +1,1 @@
-"""Speed, measured as ratios in one run."""
+"""Benchmarks that measure the speed of Headrace as ratios to other programs in the same run."""

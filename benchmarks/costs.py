@@ -1,17 +1,16 @@
 """The cost of each operation: round trips, commands, bytes, time in the script, and instructions.
 
-Round trips, commands and bytes are the same on every machine; the time is that of this machine.
-Instructions are counted by callgrind and skipped if valgrind is not installed. With `--source` they
-are counted for another version of the package as well, and compared.
+Round trips, commands and bytes are the same on every machine. The time in the script depends on
+the machine. callgrind counts the instructions; without valgrind, the command skips these counts.
+With `--source`, the command also counts another version of the package and compares both.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import platform
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 import headrace
+from benchmarks.cost_report import Cost, CostReport
 from benchmarks.instructions.callgrind import is_available
 from benchmarks.instructions.measure import (
     CALLS,
@@ -31,25 +31,13 @@ from benchmarks.instructions.measure import (
 )
 from headrace.local_server.scratch import private_server
 
-RESULTS = Path(__file__).parent / "results"
 PAYLOAD = {"to": "ada@example.org", "subject": "hello", "body": "x" * 46}
 WORKER = "worker-1"
 BATCH = 100
+OPTIONS: dict[str, Any] = {"priority": 5, "tags": ["mail", "nightly"], "retries": 3}
 REPETITIONS = 200
 # Commands that are not executed inside a script.
-AROUND = {"cmdstat_evalsha", "cmdstat_info", "cmdstat_script|load", "cmdstat_client|info"}
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The mean cost of one job in an operation."""
-
-    operation: str
-    round_trips: float
-    commands: float
-    bytes_sent: float
-    bytes_received: float
-    script_us: float
+AROUND = {"cmdstat_fcall", "cmdstat_info", "cmdstat_function|load", "cmdstat_client|info"}
 
 
 class Meter:
@@ -89,7 +77,7 @@ class Meter:
         )
 
     def _asking(self) -> tuple[int, int]:
-        """Return the bytes that reading the byte counters takes."""
+        """Return how many bytes a read of the byte counters sends and receives."""
         before, after = self._bytes(), self._bytes()
         return after[0] - before[0], after[1] - before[1]
 
@@ -100,10 +88,10 @@ class Meter:
         return int(said["tot-net-in"]), int(said["tot-net-out"])
 
     def _done(self) -> tuple[int, int]:
-        """Return the commands inside scripts and the microseconds of scripts so far."""
+        """Return the commands that functions have run so far, and the functions' microseconds."""
         stats: Any = self._server.info("commandstats")
         within = sum(each["calls"] for name, each in stats.items() if name not in AROUND)
-        return within, stats["cmdstat_evalsha"]["usec"]
+        return within, stats["cmdstat_fcall"]["usec"]
 
 
 class Work:
@@ -112,8 +100,11 @@ class Work:
     def __init__(self, client: headrace.Client) -> None:
         self.client = client
         self.queue = client.queue("q")
+        self.limited = client.queue("limited")
+        self.limited.configure(key_concurrency=10**6, fair=True)
         self.session = client.session(WORKER, ttl=3600)
         self.held: list[headrace.Lease] = []
+        self.limited_held: list[headrace.Lease] = []
 
     def fill(self) -> None:
         """Put enough jobs for all pops, and pop enough leases for all other operations."""
@@ -129,9 +120,25 @@ class Work:
     def put_many(self) -> int:
         return len(self.queue.put_many([PAYLOAD] * BATCH))
 
+    def put_with_options(self) -> int:
+        self.queue.put(PAYLOAD, **OPTIONS)
+        return 1
+
+    def put_with_key(self) -> int:
+        self.limited.put(PAYLOAD, key="customer")
+        return 1
+
     def pop(self, count: int = 1) -> int:
         self.held += self.queue.pop(WORKER, count=count)
         return count
+
+    def pop_with_key(self) -> int:
+        self.limited_held += self.limited.pop(WORKER)
+        return 1
+
+    def complete_with_key(self) -> int:
+        self.limited_held.pop().complete()
+        return 1
 
     def pop_many(self) -> int:
         return self.pop(BATCH)
@@ -172,12 +179,13 @@ class Work:
 
 
 def measure(url: str) -> list[Cost]:
-    """Measure every operation, in an order in which each finds jobs."""
+    """Measure all operations, in an order that leaves enough jobs for each operation."""
     with headrace.connect(url, namespace="costs") as client:
         meter, work = Meter(client, url), Work(client)
         work.fill()
         return [
             meter.cost("put", work.put),
+            meter.cost("put with options", work.put_with_options),
             meter.cost(f"put_many of {BATCH}", work.put_many),
             meter.cost("pop", work.pop),
             meter.cost(f"pop of {BATCH}", work.pop_many),
@@ -188,20 +196,16 @@ def measure(url: str) -> list[Cost]:
             meter.cost("session.renew", work.renew),
             meter.cost(f"complete_and_pop of {BATCH}", work.complete_and_pop),
             meter.cost(f"complete_many of {BATCH}", work.complete_many),
+            meter.cost("put with a key under limits", work.put_with_key),
+            meter.cost("pop with a key under limits", work.pop_with_key),
+            meter.cost("complete with a key under limits", work.complete_with_key),
         ]
 
 
-def show(console: Console, costs: list[Cost]) -> None:
-    table = Table("per job", "round trips", "commands", "bytes sent", "received", "script us")
-    for cost in costs:
-        table.add_row(
-            cost.operation,
-            f"{cost.round_trips:.3g}",
-            f"{cost.commands:.3g}",
-            *(f"{each:,.0f}" for each in (cost.bytes_sent, cost.bytes_received)),
-            f"{cost.script_us:.0f}",
-        )
-    console.print(table)
+def server_version(url: str) -> str:
+    with redis.Redis.from_url(url) as server:
+        found: Any = server.info("server")
+    return f"Valkey {found['valkey_version']}"
 
 
 def show_instructions(console: Console, counted: list[Instructions]) -> None:
@@ -214,10 +218,12 @@ def show_instructions(console: Console, counted: list[Instructions]) -> None:
 def show_comparison(
     console: Console, counted: list[Instructions], others: list[Instructions]
 ) -> None:
-    """Print both counts and their ratio: above 1, this version executes more instructions."""
+    """Print both counts and their ratio; above 1, this version executes more instructions."""
     table = Table(
-        Column("instructions", no_wrap=True),
-        *("client", "other", "ratio", "server", "other", "ratio"),
+        *(
+            Column(name, no_wrap=True)
+            for name in ("instructions", "client", "other", "ratio", "server", "other", "ratio")
+        ),
     )
     for own, other in zip(counted, others, strict=True):
         table.add_row(
@@ -261,18 +267,18 @@ def main() -> int:
         show_instructions(console, count_instructions(effort))
         return 0
     with private_server() as url:
-        costs = measure(url)
-    show(console, costs)
-    counted = count_instructions(effort) if is_available() else []
-    if counted:
-        show_instructions(console, counted)
-    now = datetime.now(UTC)
-    stored = {
-        "at": now.isoformat(timespec="seconds"),
-        "costs": [asdict(cost) for cost in costs],
-        "instructions": [asdict(each) for each in counted],
-    }
-    (RESULTS / f"costs-{now:%Y-%m-%d}.json").write_text(json.dumps(stored, indent=2) + "\n")
+        costs, server = measure(url), server_version(url)
+    report = CostReport(
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        processor=platform.machine(),
+        python=platform.python_version(),
+        server=server,
+        costs=costs,
+        instructions=count_instructions(effort) if is_available() else [],
+    )
+    for sheet in report.sheets(with_times=True):
+        console.print(sheet.for_terminal())
+    report.write()
     return 0
 
 

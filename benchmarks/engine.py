@@ -137,7 +137,7 @@ def bare_rate(baseline: Baseline, calls: int) -> float:
 
 
 def compare(url: str, rounds: int) -> list[tuple[str, float, float, float]]:
-    """Return name, Headrace, baseline and the median of the ratios of each round."""
+    """Return the name, both rates, and the median of the ratios of all rounds."""
     baseline, engine = Baseline(url), Engine(url)
     rows: dict[str, list[tuple[float, float]]] = {}
     for _ in range(rounds + 1):
@@ -186,7 +186,7 @@ def _used(server: redis.Redis) -> int:
 
 
 def growth(url: str) -> list[tuple[float, ...]]:
-    """Return the microseconds per job by the number of waiting jobs, in batches of 100."""
+    """Return the microseconds per job, in batches of 100, for several numbers of waiting jobs."""
     redis.Redis.from_url(url).execute_command("FLUSHALL", "SYNC")
     client = headrace.connect(url, namespace="growth", codec="raw")
     client.config.set("events_count", 1000)

@@ -1,8 +1,8 @@
 """Measure the latency from a publish in one process to its delivery in another.
 
 The baseline is a bare PUBLISH and SUBSCRIBE of redis-py on the same server. Rounds of both are
-interleaved in one run. A message is sent after the previous one was delivered, so none of them
-queue up.
+interleaved in one run. Each message is sent after the previous message was delivered, so messages
+do not queue up.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ RECEIVERS: dict[str, Callable[[str], Iterator[Any]]] = {
 
 
 def receive(kind: str, url: str, results: Connection) -> None:
-    """Report how long each message took, in seconds; runs in its own process."""
+    """Report how long each message took, in seconds; this function runs in its own process."""
     for item in RECEIVERS[kind](url):
         results.send(0.0 if item is None else time.monotonic() - item["at"])
 

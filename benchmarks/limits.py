@@ -1,4 +1,4 @@
-"""Measure what limits add to a pop: 10,000 keys with limits compared with a plain queue.
+"""Compare pops from a queue with limits on 10,000 keys with pops from a plain queue.
 
 python -m benchmarks.limits [--keys 10000] [--pops 5000]
 """
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def prepared(hr: headrace.Client, keys: int, pops: int) -> dict[str, Iterator[float]]:
-    """Return queues with enough jobs for all pops, each with its pop function."""
+    """Create queues with enough jobs for all pops; return each queue's iterator of pop times."""
     plain, limited, fair = (hr.queue(name) for name in ("plain", "limited", "fair"))
     limited.configure(key_concurrency=1, key_rate="1000/s", concurrency=10**6)
     fair.configure(fair=True, key_concurrency=2)
@@ -60,7 +60,7 @@ def prepared(hr: headrace.Client, keys: int, pops: int) -> dict[str, Iterator[fl
         queue.put_many(
             [headrace.Put(0, key=f"customer-{key}") for _ in range(each) for key in range(keys)]
         )
-    # Half of the keys are at their limit, so their other jobs are held back.
+    # Bring half of the keys to their limit, so that their other jobs must wait.
     held: list[headrace.Lease] = []
     while len(held) < keys // 2:
         held += limited.pop("holder", count=500, lease=3600)

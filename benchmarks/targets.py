@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Target:
-    """A figure and its limit; an unmeasured figure is neither reached nor missed."""
+    """A figure and its limit; without a measurement, the target is neither reached nor missed."""
 
     name: str
     found: float | None
@@ -37,6 +37,6 @@ def percentiles(values: Sequence[float]) -> dict[str, float]:
 
 
 def median_ratio(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
-    """Return the median ratio over the rounds that both have, None if there is none."""
+    """Return the median ratio over the rounds that both have, or None if there is none."""
     ratios = [mine / other for mine, other in zip(ours, theirs, strict=False)]
     return statistics.median(ratios) if ratios else None

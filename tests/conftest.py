@@ -19,6 +19,7 @@ from headrace.testing import Clock
 from tests.support import servers
 from tests.support.clients import CLIENT_KINDS, Location, opened, opened_on
 from tests.support.effort import EFFORT
+from tests.support.functions import FORMS, use_only_scripts
 from tests.support.proxy import Way, way_to
 from tests.support.restartable import Restartable, restartable
 
@@ -89,6 +90,15 @@ def clock(calm: Client) -> Clock:
 def queue(hr: Client) -> Queue:
     """A queue of hr with the default profile."""
     return hr.queue("mail")
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How the clients of a test call operations: as functions, then as scripts."""
+    form: str = request.param
+    if form == "script":
+        use_only_scripts(monkeypatch)
+    return form
 
 
 @pytest.fixture(params=CLIENT_KINDS)

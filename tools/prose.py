@@ -1,10 +1,11 @@
 """Find sentences that are hard to read: `python -m tools.prose [--list] [PATH...]`.
 
 Reads Markdown outside of code blocks, Python docstrings, comments and messages, and Lua comments. A
-message is a string with a space and at least 25 characters. A finding is a place to look at, so a
-few are allowed: the check fails above a number of findings per thousand lines of prose.
+message is a string with a space and at least 25 characters. A pattern can match a good sentence, so
+the check allows a few findings. It fails if a group of folders has more findings per thousand lines
+of prose than LIMITS allows.
 
-`tools/prose_allowed.txt` lists legitimate uses: a path pattern and a part of the text per line.
+Each line of `tools/prose_allowed.txt` allows a legitimate use: a path pattern and part of the text.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ SKIPPED = ("docs/requirements/", "tools/prose.py", "tests/docs/test_prose.py")
 LIMITS = {"docs and src": 5.0, "tests, benchmarks, examples": 10.0}
 _SECOND_GROUP = ("tests", "benchmarks", "examples")
 
-# A sentence begins a text, follows punctuation, or is a list item or a table cell.
+# A sentence starts at the start of a text, after punctuation, in a list item or in a table cell.
 _START = r"(?:^|(?<=[.!?:;|] )|(?<=[.!?][)\"] )|(?<=^- )|(?<=^\* ))"
-# The rest of a sentence that is not a question.
+# Matches if the sentence is not a question.
 _STATEMENT = r"(?=[^.?!]*(?:[.!;]|$))"
 _BE = r"(?:is|are|was|were|be|been|being|gets?)"
 
-# Alternatives for each pattern. Sentence openings match capitals only; the rest ignores case.
+# Alternatives for each pattern. A pattern for the opening of a sentence matches capitals only.
 _ALTERNATIVES = {
     "what-clause": (
         rf"{_START}What\b{_STATEMENT}",
@@ -121,7 +122,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A place to look at."""
+    """A line of prose that matches a pattern."""
 
     path: str
     line: int
@@ -204,7 +205,7 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _docstrings(tree: ast.Module) -> dict[int, ast.Constant]:
-    """Return the docstrings, and the texts below attributes, by the id of their node."""
+    """Return docstrings and the strings below attributes, by the id of their syntax node."""
     found: dict[int, ast.Constant] = {}
     for node in ast.walk(tree):
         if (
@@ -276,7 +277,7 @@ def tracked(paths: list[str]) -> list[Path]:
 
 
 def allowed(text: str) -> list[tuple[str, str]]:
-    """Parse the list of legitimate uses: a path pattern, a colon, a part of the line."""
+    """Parse the list of legitimate uses, whose lines are `path pattern: part of the text`."""
     rules = [line.partition(": ") for line in text.splitlines() if line and line[0] != "#"]
     return [(pattern, part) for pattern, _, part in rules]
 

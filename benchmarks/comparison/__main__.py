@@ -24,7 +24,7 @@ from benchmarks.comparison.servers import Server, Valkey, servers
 from benchmarks.comparison.targets import evaluate
 from headrace.local_server.scratch import scratch_directory
 
-# The most informative competitors, and the workloads that take seconds.
+# Competitors and workloads of --quick: the most informative competitors and the short workloads.
 INFORMATIVE = ["huey", "ardiq", "bullmq", "bee-queue"]
 SHORT = ["put", "bulk", "drain", "drain2", "latency", "io", "cpu", "bytes", "idle"]
 
@@ -36,7 +36,7 @@ WIDE = 160
 
 def main() -> int:
     chosen = arguments()
-    # SIGTERM must end the workers too, as Ctrl-C does.
+    # SIGTERM must also end the workers, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with scratch_directory() as directory, servers(directory) as ready:
         run = Run(Bench(ready, directory, QUICK if chosen.quick else Effort()), console())
@@ -93,13 +93,13 @@ def is_whole(chosen: argparse.Namespace) -> bool:
 
 
 def is_missed(found: results.Results) -> bool:
-    """Return whether a target was missed, or a figure of Headrace is missing."""
+    """Return whether Headrace missed a target, or whether a figure of Headrace is missing."""
     missing = any(what.startswith(HEADRACE.name) for what in found.missing)
     return missing or any(target.verdict == "missed" for target in found.judged())
 
 
 def newest() -> results.Results:
-    """Return the newest complete run; exit if there is none."""
+    """Return the newest complete run; exit if no complete run is stored."""
     path = results.newest()
     if path is None:
         sys.exit(
@@ -148,7 +148,7 @@ def arguments() -> argparse.Namespace:
     )
     chosen = parser.parse_args()
     if chosen.replace and (chosen.quick or chosen.competitors or not chosen.only):
-        parser.error("--replace needs --only, and excludes --quick and --competitors")
+        parser.error("--replace needs --only, and cannot be combined with --quick or --competitors")
     if chosen.replace:
         newest()
     chosen.only = chosen.only or (SHORT if chosen.quick else NAMES)

@@ -14,7 +14,7 @@ from benchmarks.comparison.trial import Trial
 
 @dataclass(frozen=True)
 class Effort:
-    """The amount of work per workload; slow competitors get `seconds` and do less."""
+    """The amount of work per workload; slow competitors stop after `seconds` and do less."""
 
     rounds: int = 3
     seconds: float = 2.0

@@ -1,7 +1,7 @@
 """The competitors: the commands of their workers and producers, and their workloads.
 
-The modules in benchmarks/competitors configure each of them and give the reasons. Settings that are
-options of a command are here.
+The modules in benchmarks/competitors configure each competitor and give the reasons. This module
+holds the settings that are options of a command.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EVERYTHING = PUTTING | WORKING | KILL
 
 @dataclass(frozen=True)
 class Load:
-    """The requested size of a worker; without a concurrency it uses its default."""
+    """The requested size of a worker. Without a concurrency, the worker uses its own default."""
 
     processes: int = 1
     concurrency: int | None = None
@@ -102,19 +102,19 @@ def _rq(kind: str) -> Work:
 
 
 def _celery(load: Load) -> tuple[Command, ...]:
-    # There are no other workers to gossip and mingle with.
+    # Celery's features gossip and mingle need other workers, and a trial has only one worker.
     command = (
         *(python("celery"), "-m", "celery", "-A", "benchmarks.competitors.celery_app", "worker"),
         *("-l", "WARNING", "--without-gossip", "--without-mingle"),
     )
     if load.concurrency:
-        # Jobs that wait need many slots in a process; its threads were faster than its greenlets.
+        # Jobs that wait need many slots. Celery's threads were faster than its greenlets.
         return ((*command, "-P", "threads", "-c", str(load.concurrency)),)
     return ((*command, "-c", str(load.processes)),)
 
 
 def _dramatiq(load: Load) -> tuple[Command, ...]:
-    # Eight threads by default; its greenlets were slower than its threads.
+    # Dramatiq has eight threads by default. Its greenlets were slower than its threads.
     app = (
         "-m",
         "dramatiq",
@@ -132,7 +132,7 @@ def _huey(threads: int) -> Work:
 
     def work(load: Load) -> tuple[Command, ...]:
         if load.concurrency:
-            # For jobs that wait, its documentation recommends greenlets with gevent's patches.
+            # For jobs that wait, Huey's documentation recommends greenlets with gevent's patches.
             patched = (python("huey"), "-m", "gevent.monkey", "--module", *consumer)
             return ((*patched, "-k", "greenlet", "-w", str(load.concurrency)),)
         if load.processes > 1:
@@ -149,7 +149,7 @@ _arq = several(
 
 
 def _taskiq(load: Load) -> tuple[Command, ...]:
-    # It runs a hundred concurrent jobs by default.
+    # taskiq runs a hundred concurrent jobs by default.
     app = ("worker", "benchmarks.competitors.taskiq_app:broker", "--log-level", "WARNING")
     return ((python("taskiq"), "-m", "taskiq", *app, "--workers", str(load.processes)),)
 
@@ -200,7 +200,7 @@ def _node(
 ONE_BY_ONE = EVERYTHING - {"bulk", "backlog"}
 
 COMPETITORS = (
-    # It runs one job at a time per process, so it cannot run 100 waiting jobs at once.
+    # RQ runs one job at a time per process, so RQ cannot run 100 waiting jobs at once.
     _python("rq", _rq("fork"), EVERYTHING - {"io"}),
     _python("rq, SimpleWorker", _rq("simple"), DRAIN),
     _python("celery", _celery, ONE_BY_ONE - KILL, BENCH_PREFETCH="64"),

@@ -15,7 +15,7 @@ ENVIRONMENTS = ROOT / "benchmarks" / ".competitors"
 OWN_PYTHON = sys.executable
 TIMEOUT = 600
 
-# The oldest supported Python, for competitors that need a newer one than Headrace.
+# The minimum Python version of each competitor that needs a newer Python than Headrace.
 MINIMUM_PYTHON = {"ardiq": (3, 12)}
 
 
@@ -81,7 +81,7 @@ def _of_pyenv(names: list[str]) -> list[str]:
 
 
 def _works(interpreter: str) -> bool:
-    """Return whether an interpreter starts: a pyenv shim may have no Python behind it."""
+    """Return whether an interpreter starts; a pyenv shim exists even without its Python."""
     tried = subprocess.run([interpreter, "-c", ""], check=False, capture_output=True)
     return tried.returncode == 0
 

@@ -20,7 +20,7 @@ RATES = {
     "io": "jobs that wait 10 ms, 100 at once, jobs/s",
 }
 LATENCY = "latency from put to start, idle worker, p50 and p99, ms"
-# The same limits for all rates, so that bars are comparable; labels need room on the right.
+# All rates use the same axis limits, so that bars are comparable. Labels need room on the right.
 RATE_LIMITS, LATENCY_LIMITS = (10, 300_000), (0.1, 5_000)
 
 HEADRACE_COLOUR, BASELINE_COLOUR, COMPETITOR_COLOUR = "#1f6f8b", "#9aa5ab", "#cfd6da"

@@ -1,4 +1,4 @@
-"""Process trees: start them, measure them, and leave none behind."""
+"""Start, measure and end process trees."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def running(
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill every process of its session; their output is no longer needed.
+    """Kill every process in the session of this process; their output is no longer needed.
 
-    `running` created the session, so all processes in it are ours to end.
+    `running` created the session, so the session contains only processes of the trial.
     """
     while members := [pid for pid, found in _stats().items() if found.session == process.pid]:
         kill(members)

@@ -30,12 +30,11 @@ class Workload:
     name: str
     about: str
     measure: Callable[[Bench, Competitor], Figures]
-    # Competitors run it once if it takes minutes or hardly varies between rounds.
+    # Whether competitors run the workload once, because it takes minutes or hardly varies.
     once: bool = False
-    # Multiplies the number of rounds of a short workload: the machine's speed changes by the
-    # minute.
+    # Factor for the number of rounds of a short workload, because the machine's speed varies.
     rounds_factor: int = 1
-    # How many competitors run it at the same time, each on its own server; they mostly wait.
+    # How many competitors run the workload at the same time, each on its own server.
     parallel: int = 1
 
 

@@ -148,7 +148,10 @@ def about(results: Results) -> Iterator[str]:
         f"Python {machine['python']}, Node {machine['node']}; {versions}."
     )
     for workload, at in results.again.items():
-        yield f"Measured again with all competitors, in a run that ended at {at}: {workload}."
+        yield (
+            f"The workload {workload} was measured again with all competitors, in a run that ended "
+            f"at {at}."
+        )
 
 
 def markdown(results: Results) -> Iterator[str]:

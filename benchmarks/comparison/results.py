@@ -34,9 +34,9 @@ class Results:
     effort: dict[str, Any]
     found: Measurements
     missing: dict[str, str]
-    # The targets; the name is that of the stored files.
+    # The targets. The stored files use this name for them.
     bars: list[dict[str, Any]]
-    # Workloads that a later run measured again, each with the time of that run.
+    # Workloads that a later run measured again, each with the time when that run ended.
     again: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -44,7 +44,7 @@ class Results:
         return self.at[:10]
 
     def median(self, workload: str, competitor: str, figure: str) -> float | None:
-        """Return the median of the rounds, None if there is none."""
+        """Return the median of the rounds, or None if there are no rounds."""
         rounds = self.found.get(workload, {}).get(competitor, {}).get(figure)
         return statistics.median(rounds) if rounds else None
 
@@ -109,7 +109,7 @@ def made(
 
 
 def output_of(*command: str) -> str:
-    """Return the output of a command, "" if it is not installed."""
+    """Return the output of a command, or "" if the command is not installed."""
     try:
         return subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
     except OSError:
@@ -117,7 +117,7 @@ def output_of(*command: str) -> str:
 
 
 def rounded(found: Any) -> Any:
-    """Round to three decimals: more are noise."""
+    """Round to three decimals, because further digits are noise."""
     if isinstance(found, float):
         return round(found, 3)
     if isinstance(found, list):

@@ -22,13 +22,14 @@ Measurements = dict[str, dict[str, dict[str, list[float]]]]
 
 
 FOLDERS = re.compile(r"(?<![\w.:/])/(?:[\w.+-]+/)+")
-# Errors of one competitor that do not end the run; it may leave an incomplete file.
+# Errors of one competitor that do not end the run. A competitor that fails may leave an incomplete
+# report file, which raises some of these errors.
 BROKEN = (NotMeasured, OSError, ArithmeticError, LookupError, ValueError, redis.RedisError)
 
 
 @dataclass
 class Run:
-    """A run that collects results as it goes, so that an interrupted run has results too."""
+    """A run that stores each result at once, so that an interrupted run also has results."""
 
     bench: Bench
     console: Console
@@ -54,7 +55,7 @@ class Run:
         return [competitor for competitor in wanted if competitor.environment not in failed]
 
     def measure(self, workload: Workload, competitors: Collection[Competitor]) -> None:
-        """Run a workload with all competitors in turn; one that fails is excluded from it."""
+        """Run a workload with all competitors in turn; exclude a competitor after it fails."""
         participants = [
             competitor for competitor in competitors if workload.name in competitor.workloads
         ]
@@ -88,7 +89,7 @@ class Run:
     def try_together(
         self, workload: Workload, competitors: list[Competitor], label: str
     ) -> list[Competitor]:
-        """Measure several competitors at the same time; return those that failed."""
+        """Measure several competitors at the same time; return the competitors that failed."""
         names = ", ".join(competitor.name for competitor in competitors)
         with (
             self.console.status(f"{label}: {names}"),
@@ -112,7 +113,7 @@ class Run:
     def record(
         self, workload: Workload, competitor: Competitor, label: str, measure: Callable[[], Figures]
     ) -> bool:
-        """Record the figures of one round, or the reason why there are none."""
+        """Record the figures of one round, or the reason why the round has no figures."""
         try:
             figures = measure()
         except BROKEN as error:
@@ -126,7 +127,7 @@ class Run:
         return True
 
     def record_failure(self, what: str, why: str) -> None:
-        """Print the whole reason; record it without paths of this machine."""
+        """Print a reason, and record it without the paths of this machine."""
         self.missing[what] = FOLDERS.sub("", why)
         self.print(f"not measured: {what}: {why}")
 

@@ -42,7 +42,7 @@ class Valkey:
     def clear(self) -> None:
         with redis.Redis.from_url(self.url, socket_timeout=60) as server:
             server.execute_command("FLUSHALL", "SYNC")
-            # Scripts of earlier trials would be garbage-collected during this one.
+            # The server would garbage-collect the scripts of earlier trials during this trial.
             server.execute_command("SCRIPT", "FLUSH", "SYNC")
 
     def cpu(self) -> float:
@@ -89,7 +89,7 @@ class Beanstalkd:
         return cpu_seconds(self.pid)
 
     def memory(self) -> int:
-        """Return the resident memory: beanstalkd does not report its memory in use."""
+        """Return the resident memory, because beanstalkd does not report its memory in use."""
         return int(memory_mib(self.pid)[1] * 1024**2)
 
 
@@ -110,7 +110,7 @@ def private(kind: str, directory: Path) -> Iterator[Server]:
 
 @contextmanager
 def servers(directory: Path) -> Iterator[dict[str, Server]]:
-    """Run one server of each kind; beanstalkd starts when it is cleared."""
+    """Run one server of each kind; `clear` starts the beanstalkd."""
     with ExitStack() as stack:
         yield {
             "valkey": stack.enter_context(valkey()),

@@ -14,7 +14,7 @@ PURE_PYTHON = frozenset(competitor.name for competitor in COMPETITORS if competi
 SAME_SERVER = frozenset(
     competitor.name for competitor in COMPETITORS if competitor.server == "valkey"
 )
-# beanstalkd is not a queue on Redis, but a server with a minimal loop around its client.
+# beanstalkd does not use Redis. It is a separate server, and its worker is a minimal loop.
 OTHER_SERVER = frozenset(
     competitor.name for competitor in COMPETITORS if competitor.server != "valkey"
 )
@@ -28,7 +28,7 @@ Rows = dict[str, list[float]]
 
 @dataclass(frozen=True)
 class RatioTarget:
-    """The ratio of Headrace to a competitor, or to the best of several in each round."""
+    """The ratio of Headrace to one competitor, or to the best of several competitors per round."""
 
     what: str
     workload: str
@@ -108,7 +108,7 @@ def of_waiting(found: Measurements) -> Iterator[Target]:
 
 
 def of_kills(found: Measurements) -> Iterator[Target]:
-    """Yield the targets of the kills: no lost jobs, a fast recovery, and the fastest recovery."""
+    """Yield the targets for killed workers: no lost jobs, a fast recovery, the fastest recovery."""
     for what, workload in (("worker killed", "kill"), ("process killed", "kill-process")):
         lost = rounds(found, workload, "lost").get(HEADRACE.name, [])
         yield Target(f"{what}, lost", max(lost, default=None), 0, "jobs")

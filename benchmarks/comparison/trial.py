@@ -25,7 +25,7 @@ stopped = threading.Event()
 
 
 class NotMeasured(Exception):
-    """A worker or a producer failed; the message names it."""
+    """A worker or a producer failed; the message names the failed process."""
 
 
 class Worker:
@@ -36,20 +36,20 @@ class Worker:
         self.pids = [root.pid for root in roots]
 
     def end(self) -> None:
-        """End all its processes."""
+        """End all processes of the worker."""
         for root in self.roots:
             end(root)
 
     def cpu(self) -> float:
-        """Return its CPU time so far, in seconds."""
+        """Return the CPU time of the worker so far, in seconds."""
         return sum(cpu_seconds(pid) for pid in self.pids)
 
     def members(self) -> list[int]:
-        """Return all its processes, parents first."""
+        """Return all processes of the worker, parents first."""
         return [member for pid in self.pids for member in tree(pid)]
 
     def memory_mib(self) -> tuple[float, float]:
-        """Return Pss and Rss of all its processes."""
+        """Return Pss and Rss of all processes of the worker."""
         pss, rss = zip(*(memory_mib(pid) for pid in self.pids), strict=True)
         return sum(pss), sum(rss)
 
@@ -84,7 +84,7 @@ class Trial:
 
     @contextmanager
     def worker(self) -> Iterator[Worker]:
-        """Run its worker until the block ends."""
+        """Run the competitor's worker until the block ends."""
         with ExitStack() as stack:
             commands = self.competitor.work(self.load)
             yield Worker(
@@ -92,7 +92,7 @@ class Trial:
             )
 
     def produce(self, how: str, *words: object) -> dict[str, float]:
-        """Run its producer and return the figures it reports."""
+        """Run the competitor's producer and return the figures that it reports."""
         command = (*self.competitor.put, how, *(str(word) for word in words))
         with running(command, self.settings, self.log) as process:
             try:
@@ -134,7 +134,7 @@ class Trial:
     def counted(self) -> int:
         """Return the number of jobs counted so far.
 
-        It is called during measurements, so it must be cheap.
+        This method runs during measurements, so it must be cheap.
         """
         return sum(_filled(path) for path in self.directory.glob("*.times"))
 

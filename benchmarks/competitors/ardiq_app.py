@@ -12,7 +12,7 @@ from ardiq import Ardiq, BrokerError
 from benchmarks.competitors import async_tasks
 
 TRIES = 3
-# By default it runs 16 jobs at once and prefetches twice as many; a TTL of 0 keeps no results.
+# By default ardiq runs 16 jobs at once and prefetches 32. A TTL of 0 keeps no results.
 app = Ardiq(
     os.environ["BENCH_URL"],
     "bench",
@@ -29,7 +29,7 @@ async def put(task: str, call: dict[str, Any]) -> None:
 async def put_many(task: str, calls: list[dict[str, Any]]) -> None:
     """Put jobs in bulk, with retries.
 
-    The client waits half a second for a reply, and this is not configurable.
+    The client waits half a second for a reply, and this timeout is not configurable.
     """
     for _ in range(TRIES):
         with suppress(BrokerError):
@@ -40,6 +40,6 @@ async def put_many(task: str, calls: list[dict[str, Any]]) -> None:
 
 @asynccontextmanager
 async def session() -> AsyncIterator[None]:
-    """Exit as its own command does: its threads can crash an interpreter during shutdown."""
+    """Exit as ardiq's command does, because its threads can crash the interpreter at shutdown."""
     yield
     os._exit(0)

@@ -19,7 +19,7 @@ settings = {
     ],
     "keep_result": 0,
     "max_jobs": int(os.environ.get("BENCH_CONCURRENCY", "10")),
-    # By default it polls twice per second.
+    # By default arq polls twice per second.
     "poll_delay": float(os.environ.get("BENCH_POLL", "0.5")),
     # Jobs of a dead worker may run again after this time plus ten seconds.
     "job_timeout": int(os.environ.get("BENCH_TIMEOUT", "300")),

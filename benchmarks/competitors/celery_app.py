@@ -11,12 +11,12 @@ from benchmarks.competitors import sync_tasks
 
 app = Celery("bench", broker=os.environ["BENCH_URL"])
 app.conf.task_ignore_result = True
-# 4 by default; its documentation recommends 64 or more for many short jobs.
+# Celery's default is 4. Celery's documentation recommends 64 or more for many short jobs.
 app.conf.worker_prefetch_multiplier = int(os.environ.get("BENCH_PREFETCH", "4"))
 
-# The reliable configuration that its documentation recommends: late acknowledgement, and a
-# visibility timeout longer than any job. With a short timeout, its transport should restore such
-# jobs every ten seconds.
+# The reliable configuration that Celery's documentation recommends: late acknowledgement, and a
+# visibility timeout longer than any job. With a short visibility timeout, Celery's transport should
+# return the jobs of dead workers every ten seconds.
 if os.environ.get("BENCH_LATE"):
     app.conf.task_acks_late = True
     app.conf.broker_transport_options = {

@@ -15,7 +15,7 @@ NAP = 0.01
 BURN = 0.05
 STEP = 0.02
 
-# Redelivered jobs need entries too; running out of room would fail them.
+# Redelivered jobs need entries too, and a job without a free entry would fail.
 SPARE = 1024
 
 
@@ -38,7 +38,7 @@ class JobLog:
         self.first = True
 
     def begin(self) -> None:
-        """Report the start of a counted job; only the first one in a process writes a line."""
+        """Report the start of a counted job; only the first job of a process writes a line."""
         if self.first:
             self.first = False
             self._tell("begun", f"{time.monotonic()}")

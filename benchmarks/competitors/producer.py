@@ -53,7 +53,7 @@ class Producer:
         self.has_bulk = hasattr(module, "put_many")
 
     async def put(self, task: str, count: int, seconds: float, first: int = 0) -> int:
-        """Put jobs one after the other; return how many the time allowed."""
+        """Put up to `count` jobs one after the other in the given time; return their number."""
         put, awaited, deadline = self.module.put, self.awaited, time.monotonic() + seconds
         for number, call in enumerate(calls(task, first, count), 1):
             answer = put(task, call)
@@ -64,7 +64,7 @@ class Producer:
         return count
 
     async def bulk(self, task: str, count: int, seconds: float, first: int = 0) -> int:
-        """Put jobs with the bulk call, or concurrently without one."""
+        """Put jobs with the bulk call, or concurrently if the client has no bulk call."""
         deadline, done = time.monotonic() + seconds, 0
         while done < count and time.monotonic() < deadline:
             chunk = calls(task, first + done, min(CHUNK, count - done))

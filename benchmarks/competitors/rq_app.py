@@ -1,7 +1,7 @@
-"""RQ without results; run as a script, it is a worker.
+"""RQ without results. Run as a script, this module is an RQ worker.
 
-The worker forks for every job, or runs jobs itself. It imports the jobs beforehand, as RQ's
-documentation recommends.
+The worker forks for every job, or runs jobs in its own process. It imports the tasks beforehand,
+as RQ's documentation recommends.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The lower bound of a put: a minimal script that writes the same keys, over a bare socket.
 
-It supports one queue with default settings and assumes that the job is new.
+The script supports one queue with default settings and assumes that the job is new.
 """
 
 from __future__ import annotations

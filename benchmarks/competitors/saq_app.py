@@ -19,7 +19,7 @@ settings = {
     ],
     "concurrency": int(os.environ.get("BENCH_CONCURRENCY", "10")),
 }
-# A TTL of -1 keeps nothing; by default a job has one attempt, so a lost job is not retried.
+# A TTL of -1 keeps nothing. By default a job has one attempt, so SAQ does not retry a lost job.
 OPTIONS = {"ttl": -1, "retries": int(os.environ.get("BENCH_RETRIES", "1"))}
 
 

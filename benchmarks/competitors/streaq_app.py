@@ -9,7 +9,7 @@ from streaq import Worker
 
 from benchmarks.competitors import async_tasks
 
-# By default it runs 16 jobs at once and prefetches twice as many.
+# By default streaq runs 16 jobs at once and prefetches 32.
 worker: Any = Worker(
     redis_url=os.environ["BENCH_URL"],
     queue_name="bench",

@@ -23,7 +23,7 @@ async def put(task: str, call: dict[str, Any]) -> None:
 
 @asynccontextmanager
 async def session() -> AsyncIterator[None]:
-    """Create the consumer group: jobs that are put before it exists are lost."""
+    """Create the consumer group, because jobs that are put before it exists are lost."""
     await broker.startup()
     yield
     await broker.shutdown()

@@ -1,7 +1,8 @@
 """Count the instructions of each operation, in the calling process and in the server.
 
-Timers execute instructions at the same rate in an idle and in a busy process. Their share depends
-on how long callgrind takes, so it is measured in an idle process and subtracted.
+Timers execute the same number of instructions per second in an idle and in a busy process. A slow
+run therefore counts more instructions of timers. This module measures the rate of the timers in an
+idle process and subtracts their instructions from each count.
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ from benchmarks.instructions.callgrind import InstructionCounter, run_under_call
 
 OWN_SOURCE = Path(__file__).parents[2] / "src"
 SCRIPTS = Path(__file__).parent
-CALLS, TURNS = 500, 200
-WARM_UP = 20
+CALLS, TURNS = 300, 200
+# The first calls are slower: they create the keys, and the server collects the garbage of loading
+# the library.
+WARM_UP = 200
 # A multiple of the periods of all timers of a worker.
 IDLE = 10.0
+PIPES: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
 START_TIMEOUT = 300.0
 POLL = 0.02
 
@@ -35,7 +39,7 @@ SERVER_OPTIONS = (
     *("--unixsocket", "server.sock"),
     *("--save", ""),
     *("--appendonly", "no"),
-    # The server's timer events depend on the time, so they should be rare.
+    # A longer run has more timer events of the server, so these events should be rare.
     *("--hz", "1"),
     *("--dynamic-hz", "no"),
     *("--hash-seed", "headrace"),
@@ -55,8 +59,9 @@ class Instructions:
 class Effort:
     """How many calls of each operation and how many turns of a worker are counted.
 
-    `warm_up` calls or turns run before them. The instructions of timers are counted for `idle`
-    seconds; with 0 they are not subtracted.
+    `warm_up` calls, or a tenth of so many turns, run before the counted calls or turns. The
+    instructions of timers are counted for `idle` seconds; if `idle` is 0, timers are not
+    subtracted.
     """
 
     calls: int = CALLS
@@ -67,33 +72,67 @@ class Effort:
 
 def count_instructions(effort: Effort, source: Path = OWN_SOURCE) -> list[Instructions]:
     """Return the instructions per call of each operation, with the package found in `source`."""
-    # A hash seed fixes the order of sets, and with it the number of steps.
-    env = {"PYTHONPATH": f"{source.resolve()}:{SCRIPTS}", "PYTHONHASHSEED": "0"}
+    env = _environment(source)
     return [*_count_calls(effort, env), _count_worker(effort, env)]
 
 
+def count_server_instructions(effort: Effort, source: Path = OWN_SOURCE) -> dict[str, float]:
+    """Return the instructions per call in the server only, which takes less time."""
+    with (
+        _server() as (url, server, directory),
+        subprocess.Popen(
+            _calling(url, effort),
+            cwd=directory,
+            env={**os.environ, **_environment(source)},
+            **PIPES,
+        ) as process,
+    ):
+        steps = _count_steps(process, (server,), directory)
+        next(steps)
+        return {name: counted[0] / calls for name, calls, counted, _ in steps}
+
+
+def _environment(source: Path) -> dict[str, str]:
+    # A fixed hash seed fixes the order of sets, and therefore the number of instructions.
+    return {"PYTHONPATH": f"{source.resolve()}:{SCRIPTS}", "PYTHONHASHSEED": "0"}
+
+
+def _calling(url: str, effort: Effort) -> list[str]:
+    script = str(SCRIPTS / "measured_calls.py")
+    return [sys.executable, script, url, str(effort.warm_up), str(effort.calls)]
+
+
 def _count_calls(effort: Effort, env: dict[str, str]) -> Iterator[Instructions]:
-    with _server() as (url, server, directory):
-        script = [str(SCRIPTS / "measured_calls.py"), url, str(effort.warm_up), str(effort.calls)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        with run_under_callgrind([sys.executable, *script], directory, env, **pipes) as process:
-            counters = (InstructionCounter(directory, process.pid), server)
-            _read(process)
-            (overhead, _), _ = _count(counters, lambda: _run_step(process))
-            _answer(process)
-            line = _read(process)
-            _, timers = _count_timers(counters, effort)
-            while line.startswith("ready "):
-                (client, servers), seconds = _count(counters, lambda: _run_step(process))
-                _answer(process)
-                yield Instructions(
-                    line.removeprefix("ready "),
-                    (client - overhead) / effort.calls,
-                    (servers - timers * seconds) / effort.calls,
-                )
-                line = _read(process)
-            if process.wait(START_TIMEOUT):
-                raise RuntimeError(f"the measured process failed:\n{_log(directory)}")
+    with (
+        _server() as (url, server, directory),
+        run_under_callgrind(_calling(url, effort), directory, env, **PIPES) as process,
+    ):
+        counters = (InstructionCounter(directory, process.pid), server)
+        steps = _count_steps(process, counters, directory)
+        _, _, (overhead, _), _ = next(steps)
+        _, timers = _count_timers(counters, effort)
+        for name, calls, (client, servers), seconds in steps:
+            yield Instructions(
+                name, (client - overhead) / calls, (servers - timers * seconds) / calls
+            )
+
+
+def _count_steps(
+    process: subprocess.Popen[bytes], counters: Sequence[InstructionCounter], directory: Path
+) -> Iterator[tuple[str, int, list[int], float]]:
+    """Yield the name, the calls, the counts and the seconds of each step of the process.
+
+    The process waits while the caller handles a step.
+    """
+    line = _read(process)
+    while line.startswith("ready "):
+        _, calls, name = line.split(" ", 2)
+        counted, seconds = _count(counters, lambda: _run_step(process))
+        _answer(process)
+        line = _read(process)
+        yield name, int(calls), counted, seconds
+    if process.wait(START_TIMEOUT):
+        raise RuntimeError(f"the measured process failed:\n{_log(directory)}")
 
 
 def _count(
@@ -128,7 +167,7 @@ def _read(process: subprocess.Popen[bytes]) -> str:
 
 
 def _answer(process: subprocess.Popen[bytes]) -> None:
-    """Let the measured process go on."""
+    """Let the measured process continue."""
     answers: Any = process.stdin
     answers.write(b"\n")
     answers.flush()
@@ -139,7 +178,7 @@ def _count_worker(effort: Effort, env: dict[str, str]) -> Instructions:
         env = {**env, "HEADRACE_URL": url}
         put = [
             str(SCRIPTS / "measured_worker.py"),
-            str(effort.warm_up),
+            str(effort.warm_up // 10),
             str(effort.turns),
             str(directory),
         ]
@@ -163,10 +202,10 @@ def _count_worker(effort: Effort, env: dict[str, str]) -> Instructions:
 
 @contextmanager
 def _server() -> Iterator[tuple[str, InstructionCounter, Path]]:
-    """Run the embedded server under callgrind; its URL, its counter and a directory to work in."""
+    """Run the embedded server under callgrind; yield its URL, its counter and a work directory."""
     with tempfile.TemporaryDirectory(prefix="headrace-", ignore_cleanup_errors=True) as path:
         directory = Path(path).resolve()
-        # As the embedded server is started: more freed blocks of each size stay in the cache.
+        # The embedded server has the same setting, which keeps more freed blocks in the cache.
         env = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=1000"}
         command = [str(_server_binary()), *SERVER_OPTIONS]
         with run_under_callgrind(command, directory, env) as process:

@@ -1,7 +1,8 @@
 """The app whose worker is counted; run as a script, it puts the jobs of one measurement.
 
-The jobs are: some naps to warm up, a gate, the naps that are counted, and a second gate. At a gate
-the worker waits, so that counting can start and stop while the worker and the server are idle.
+The jobs are some calls of `nap` to warm up, a call of `gate`, the calls of `nap` that are counted,
+and a second call of `gate`. In `gate` the worker waits, so that counting can start and stop while
+the worker and the server are idle.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import headrace
 
-# Longer than the 20 ms for which a worker fetches jobs ahead, so that each turn has one job.
+# A worker prefetches jobs for the next 20 ms. A longer job leaves one job for each turn.
 NAP = 0.03
 
 app = headrace.App("instructions")
@@ -39,7 +40,7 @@ async def gate(name: str) -> None:
 
 
 def report_pid(name: str) -> None:
-    """Write the pid of this process; the file appears with its content."""
+    """Write the pid of this process to a file that appears only when it is complete."""
     Path(f"{name}.new").write_text(str(os.getpid()))
     Path(f"{name}.new").rename(f"{name}.reached")
 

@@ -1,1 +1,1 @@
-"""The pipeline compared with plain Python loops that do the same."""
+"""Benchmarks that compare the Spark pipeline with plain Python loops for the same work."""

@@ -1,7 +1,8 @@
 """Compare the pipeline with plain Python, in one run on this machine.
 
-It measures a million events through sync, rollup and query, DataFrames into jobs, and executors as
-workers. Every ratio comes from rounds of one run, with a warm Spark session.
+The benchmark runs a million events through sync, rollup and query. It also measures writes of
+DataFrames as jobs, and executors as workers. Every ratio comes from rounds of one run, with a warm
+Spark session.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from tests.support import servers
 RESULTS = Path(__file__).parent.parent / "results"
 FEW, MICRO_BATCH = 100_000, 50_000
 SHARDS = 4
-# Warm-up rounds that do not count: Java compiles hot code.
+# Warm-up rounds, which do not count, because Java first has to compile hot code.
 WARM = 1
 NAMESPACE = "history"
 
@@ -56,7 +57,7 @@ class Run:
         self.found: Figures = {}
 
     def make(self, namespace: str, events: int, days_ago: float = 2.5) -> ServerAddress:
-        """A history of its own."""
+        """Return a new namespace with its own history."""
         make_history(self.server.url, namespace, events, days_ago=days_ago)
         return ServerAddress(url=self.server.url, namespace=namespace)
 
@@ -99,7 +100,7 @@ def events_to_parquet(run: Run, events: int, rounds: int) -> None:
 
 
 def micro_batches(run: Run, rounds: int) -> None:
-    """Measure a lake that is synced repeatedly, with 50,000 more events each time."""
+    """Measure repeated syncs of one lake, with 50,000 new events each time."""
     seconds = []
     lake = run.scratch / "follow"
     for at in range(rounds + WARM):
@@ -112,7 +113,7 @@ def micro_batches(run: Run, rounds: int) -> None:
 
 
 def rollups(run: Run, rounds: int) -> None:
-    """Measure the table daily, then all tables, of all days, against loops over the same files."""
+    """Measure the table daily, and then all tables, against loops over the same files."""
     daily_pairs, pairs = [], []
     for at in range(rounds + WARM):
         root = run.scratch / f"lake-{at}"
@@ -133,7 +134,7 @@ def rollups(run: Run, rounds: int) -> None:
 
 
 def _ask(run: Run, lake: Lake, by_hand: tables.Tables) -> None:
-    """One question, and whether the books balance."""
+    """Run one query on the tables, and check that the audit finds no difference."""
     with open_history(run.spark, lake) as now:
         create_views(now)
         began = time.perf_counter()

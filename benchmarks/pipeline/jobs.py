@@ -22,7 +22,7 @@ TIMEOUT = 300.0
 
 
 def rows_of(spark: SparkSession, rows: int) -> DataFrame:
-    """Return rows as the plain loop puts them: one small object each."""
+    """Return rows in the form in which the plain loop puts them: one small object per job."""
     return spark.range(rows).select(
         (F.col("id") % 1000).alias("data.customer"),
         (F.col("id") * 7919 % 20_000).alias("data.cents"),

@@ -20,14 +20,14 @@ from headrace.spark.tables.expressions import count_tagged
 
 
 def sync_rate(spark: SparkSession, server: ServerAddress, lake: Path) -> tuple[int, float]:
-    """How many events came into the lake, and how many a second."""
+    """Sync the events into a lake; return their number and the events per second."""
     began = time.perf_counter()
     events = sum(batch.events for batch in sync(spark, server, LocalFiles(lake)))
     return events, events / (time.perf_counter() - began)
 
 
 def loop_rate(server: ServerAddress, folder: Path) -> tuple[int, float]:
-    """The same by a plain loop in one process."""
+    """Export the events with a plain loop in one process; return number and rate."""
     folder.mkdir()
     began = time.perf_counter()
     events = log_to_parquet(server.url, f"hr:{{{server.namespace}:0}}:events", folder)
@@ -50,7 +50,7 @@ def driver_memory(spark: SparkSession) -> tuple[float, float]:
     """Return the driver's memory in MiB: resident in Python, used in Java after a collection."""
     status = Path("/proc/self/status").read_text()
     [resident] = [line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")]
-    java: Any = spark.sparkContext._jvm  # noqa: SLF001 - there is no other way to ask
+    java: Any = spark.sparkContext._jvm  # noqa: SLF001 - Spark has no public call for this
     java.System.gc()
     runtime = java.Runtime.getRuntime()
     used = runtime.totalMemory() - runtime.freeMemory()

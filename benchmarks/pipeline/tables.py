@@ -77,7 +77,7 @@ class Series:
 
 @dataclass(slots=True)
 class Day:
-    """The figures of a queue on a day, in total, by worker or by tag."""
+    """The figures of a queue on a day: in total, of a worker, or of a tag."""
 
     counts: Counter[str] = field(default_factory=Counter)
     wait: Series = field(default_factory=Series)
@@ -147,7 +147,7 @@ class Tables:
 
 
 def daily_by_loop(snapshot: LakeSnapshot, lake: Path) -> Tables:
-    """The table daily alone: by queue and day, in all, by worker and by tag."""
+    """Only the table daily: figures by queue and day, in total, by worker and by tag."""
     tables = Tables()
     columns = ("at", "kind", "job_id", "queue", "worker", "wait", "run", "tags")
     tags_of: dict[str, list[str]] = {}
@@ -239,7 +239,7 @@ def _add_event(
 
 
 def _places(tables: Tables, day: date, queue: str, worker: str, tags: list[str]) -> list[Day]:
-    """Yield the groups in which an event counts."""
+    """Yield the groups whose figures include an event."""
     places = [tables.daily[day, queue, "all", ""]]
     if worker:
         places.append(tables.daily[day, queue, "worker", worker])

@@ -1,6 +1,7 @@
 """Drain the same jobs over 1, 2 and 4 shards, and model a Cluster of 3, 12 and 48 nodes.
 
-There are as many server processes as cores. Servers and workers share the cores of this machine.
+The benchmark starts as many server processes as the machine has cores. Servers and workers share
+these cores.
 """
 
 from __future__ import annotations

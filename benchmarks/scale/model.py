@@ -1,8 +1,8 @@
 """A model of a Cluster, derived from the measured cost of a job; not a measurement.
 
-A node runs scripts on one core and does nothing else; networks cost nothing. Shards are placed by
-their hash slots, and the fullest node limits the throughput. Batches are as large as in the
-measurement, and there are enough workers.
+In the model, a node uses one core and runs only scripts, and the network has no cost. The hash slot
+of a shard determines its node, and the fullest node limits the throughput. Batches are as large as
+in the measurement, and the number of workers is sufficient.
 """
 
 from __future__ import annotations

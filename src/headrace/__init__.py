@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from headrace import errors as errors
+from headrace.errors import *  # noqa: F403 - every exception is public
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -36,50 +37,14 @@ if TYPE_CHECKING:
     from headrace.engine.script import Library
     from headrace.engine.statistics import Series as Series
     from headrace.engine.statistics import Stats as Stats
-    from headrace.errors import DependencyRefused as DependencyRefused
-    from headrace.errors import EmbeddedServerError as EmbeddedServerError
-    from headrace.errors import EventsTrimmed as EventsTrimmed
-    from headrace.errors import FeedError as FeedError
-    from headrace.errors import FeedExists as FeedExists
-    from headrace.errors import FeedNotFound as FeedNotFound
-    from headrace.errors import HasDependents as HasDependents
-    from headrace.errors import HeadraceError as HeadraceError
-    from headrace.errors import ImportRefused as ImportRefused
-    from headrace.errors import InvalidArgument as InvalidArgument
-    from headrace.errors import ItemNotFound as ItemNotFound
-    from headrace.errors import JobError as JobError
-    from headrace.errors import JobExists as JobExists
-    from headrace.errors import JobNotFound as JobNotFound
-    from headrace.errors import LakeRefused as LakeRefused
-    from headrace.errors import LeaseLost as LeaseLost
-    from headrace.errors import MissingExtra as MissingExtra
-    from headrace.errors import NamespaceMismatch as NamespaceMismatch
-    from headrace.errors import NamespaceNotFound as NamespaceNotFound
-    from headrace.errors import NoResult as NoResult
-    from headrace.errors import QueueNotFound as QueueNotFound
-    from headrace.errors import ScheduleNotFound as ScheduleNotFound
-    from headrace.errors import ScriptError as ScriptError
-    from headrace.errors import ServerUnavailable as ServerUnavailable
-    from headrace.errors import SessionEnded as SessionEnded
-    from headrace.errors import SessionRequired as SessionRequired
-    from headrace.errors import StagedLost as StagedLost
-    from headrace.errors import TaskFailed as TaskFailed
-    from headrace.errors import TooMany as TooMany
-    from headrace.errors import Unreadable as Unreadable
-    from headrace.errors import WorkerError as WorkerError
-    from headrace.errors import WriteAborted as WriteAborted
-    from headrace.errors import WriteError as WriteError
-    from headrace.errors import WriteIdTaken as WriteIdTaken
-    from headrace.errors import WriteLost as WriteLost
-    from headrace.errors import WrongState as WrongState
     from headrace.feeds.feed import AsyncFeed as AsyncFeed
     from headrace.feeds.feed import Feed as Feed
     from headrace.feeds.values import FeedCounts as FeedCounts
     from headrace.feeds.values import FeedEvent as FeedEvent
     from headrace.feeds.values import FeedSettings as FeedSettings
+    from headrace.operations.channel_listener import AsyncListener as AsyncListener
+    from headrace.operations.channel_listener import Listener as Listener
     from headrace.operations.lakes import LakeShard as LakeShard
-    from headrace.operations.listening import AsyncListener as AsyncListener
-    from headrace.operations.listening import Listener as Listener
     from headrace.operations.schedules import Schedule as Schedule
     from headrace.operations.values import Audit as Audit
     from headrace.operations.values import Bulk as Bulk
@@ -95,12 +60,14 @@ if TYPE_CHECKING:
     from headrace.operations.values import Tracked as Tracked
     from headrace.operations.values import Worker as Worker
     from headrace.operations.values import WriteStatus as WriteStatus
+    from headrace.options import JobOptions as JobOptions
     from headrace.options import Put as Put
+    from headrace.options import TaskOptions as TaskOptions
 
 __version__ = "0.1.0"
 
-# The public names by module. A module is imported when one of its names is first used: importing
-# redis-py alone takes longer than most programs take to start.
+# The public names of each module. Headrace imports a module when a program first uses one of its
+# names, because importing redis-py alone takes longer than the start of most programs.
 _NAMES = {
     "headrace.app.app": "App",
     "headrace.backoff": "Backoff",
@@ -118,29 +85,26 @@ _NAMES = {
     "headrace.engine.check": "Limits",
     "headrace.engine.events": "Event",
     "headrace.engine.statistics": "Series Stats",
-    "headrace.errors": (
-        "DependencyRefused EmbeddedServerError EventsTrimmed FeedError FeedExists "
-        "FeedNotFound HasDependents HeadraceError ImportRefused InvalidArgument "
-        "ItemNotFound JobError JobExists JobNotFound LakeRefused LeaseLost MissingExtra "
-        "NamespaceMismatch NamespaceNotFound NoResult QueueNotFound ScheduleNotFound "
-        "ScriptError ServerUnavailable SessionEnded SessionRequired StagedLost TaskFailed "
-        "TooMany Unreadable WorkerError WriteError WriteAborted WriteIdTaken WriteLost "
-        "WrongState"
-    ),
     "headrace.feeds.feed": "AsyncFeed Feed",
     "headrace.feeds.values": "FeedCounts FeedEvent FeedSettings",
     "headrace.operations.lakes": "LakeShard",
-    "headrace.operations.listening": "AsyncListener Listener",
+    "headrace.operations.channel_listener": "AsyncListener Listener",
     "headrace.operations.schedules": "Schedule",
     "headrace.operations.values": (
         "Audit Bulk Counts Fail Failure FailureGroup Job Page Result Stage Throttle "
         "Tracked Worker WriteStatus"
     ),
-    "headrace.options": "Put",
+    "headrace.options": "JobOptions Put TaskOptions",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-__all__ = sorted([*_MODULES, "connect", "connect_async"])  # noqa: PLE0605 - one table of names
+_ERRORS = [
+    name
+    for name, value in vars(errors).items()
+    if isinstance(value, type) and issubclass(value, errors.HeadraceError)
+]
+
+__all__ = sorted([*_MODULES, *_ERRORS, "connect", "connect_async"])  # noqa: PLE0605 - one table of names
 
 
 def connect(
@@ -152,16 +116,21 @@ def connect(
     limits: Limits | None = None,
     retry_for: float | timedelta = 15,
     timeout: float | timedelta = 5,
+    durability: Literal["aof"] | int = 0,
     library: Library | None = None,
 ) -> Client:
     """Connect to a namespace on a server and return a sync client.
 
     Without a URL, the client uses the embedded server, which keeps its data in ./.headrace. The
-    first client of a namespace creates it and sets its number of shards (default 1). A call whose
-    reply is lost is repeated safely for `retry_for` seconds; each reply may take `timeout` seconds.
+    first client of a namespace creates the namespace and sets its number of shards (default 1). The
+    client waits up to `timeout` seconds for each reply. If a reply is lost, the client safely
+    repeats the call for up to `retry_for` seconds. With `durability="aof"`, puts and outcomes wait
+    until the server has written the call to its append-only file; a number means that many
+    replicas. If the server does not confirm this within half of `timeout`, the call raises
+    NotDurable.
 
-    Raises InvalidArgument, ServerUnavailable if the server cannot be reached, and NamespaceMismatch
-    if the namespace has another number of shards.
+    Raises InvalidArgument if an argument is invalid, ServerUnavailable if the server cannot be
+    reached, and NamespaceMismatch if the namespace has another layout or number of shards.
 
         with headrace.connect("redis://localhost") as client:
             client.queue("mail").put({"to": "ada"})
@@ -178,6 +147,7 @@ def connect(
             library=library,
             retry_for=retry_for,
             timeout=timeout,
+            durability=durability,
         )
     )
 
@@ -191,12 +161,13 @@ def connect_async(
     limits: Limits | None = None,
     retry_for: float | timedelta = 15,
     timeout: float | timedelta = 5,
+    durability: Literal["aof"] | int = 0,
     library: Library | None = None,
 ) -> PendingAsyncClient:
     """Connect to a namespace on a server with an asyncio client.
 
-    The arguments and errors are those of `connect`. Use it with `async with`, which closes the
-    client at the end, or with `await`, which returns the client.
+    The arguments and errors are those of `connect`. Use the result with `async with`, which closes
+    the client at the end of the block, or with `await`, which returns the client.
 
         async with headrace.connect_async("redis://localhost") as client:
             await client.queue("mail").put({"to": "ada"})
@@ -213,6 +184,7 @@ def connect_async(
             library=library,
             retry_for=retry_for,
             timeout=timeout,
+            durability=durability,
         )
     )
 

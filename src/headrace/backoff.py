@@ -1,4 +1,7 @@
-"""The wait of a failed job before its next attempt."""
+"""How long a failed job waits before its next attempt.
+
+Internal: import Backoff from `headrace`.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ LONGEST = LONGEST_MS / 1000
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Exponential backoff: the first retry after `first` seconds, each later one `factor` times.
+    """Exponential backoff: wait `first` seconds, then multiply the wait by `factor` for each retry.
 
-    No wait is longer than `most` seconds. A random share of each wait, at most `jitter`, is taken
-    off, so that jobs that failed together do not come back together. Raises InvalidArgument if a
-    value is negative or too large.
+    No wait is longer than `most` seconds. Each wait is reduced by a random fraction of up to
+    `jitter`. Jobs that failed at the same time are therefore retried at different times. Raises
+    InvalidArgument if a value is negative or too large.
 
     >>> backoff = Backoff(first=1, factor=3, most=20, jitter=0)
     >>> [backoff.seconds(retry) for retry in (1, 2, 3, 4)]
@@ -37,7 +40,7 @@ class Backoff:
             raise InvalidArgument(f"jitter of a Backoff must be from 0 to 1, not {self.jitter}")
 
     def seconds(self, retry: int) -> float:
-        """Return the wait before a retry; the first retry has number 1."""
+        """Return the wait before a retry, in seconds; the first retry is number 1."""
         try:
             wait = min(self.most, self.first * self.factor ** (retry - 1))
         except OverflowError:

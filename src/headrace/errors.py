@@ -1,40 +1,41 @@
-"""The exceptions of Headrace. An operation that raises one has changed nothing, unless noted.
+"""The exceptions of Headrace. Unless noted, an operation that raises an error changes nothing.
 
 HeadraceError
 ├── InvalidArgument         an argument is invalid; nothing was sent; also a ValueError
-├── JobError                an error of one job: .job_id
+├── JobError                an error about one job: .job_id
 │   ├── JobNotFound         the job never existed, or it finished and is no longer kept
 │   ├── JobExists           the id or the unique value of the job is in use; .state
 │   ├── TaskFailed          the job failed, so it has no result; .failure, .message
 │   ├── WrongState          the operation does not apply to the state of the job; .state
-│   ├── HasDependents       the job was not cancelled because it has dependents; .dependents
+│   ├── HasDependents       the job has dependents, so it was not cancelled; .dependents
 │   ├── DependencyRefused   the job cannot have these dependencies; .why
-│   ├── LeaseLost           the lease of the job has ended; .state, and .worker that has it now
-│   └── TooMany             the job has too many tags, or the shard too many tracked jobs; .limit
-├── WorkerError             an error of one worker: .worker
-│   ├── SessionEnded        the session expired or was ended; start a new one
-│   └── SessionRequired     the queue requires a session that serves it; .queue
+│   ├── LeaseLost           the lease of the job has ended; .state, .worker (the new holder)
+│   └── TooMany             too many tags on the job, or too many tracked jobs on its shard; .limit
+├── WorkerError             an error about one worker: .worker
+│   ├── SessionEnded        the session expired or was ended; start a new session
+│   └── SessionRequired     the worker needs a session that serves the queue; .queue
 ├── QueueNotFound           the queue does not exist; .queue
 ├── ScheduleNotFound        the schedule does not exist; .schedule_id
-├── FeedError               an error of one feed: .feed
-│   ├── FeedExists          a feed of this name exists
+├── FeedError               an error about one feed: .feed
+│   ├── FeedExists          a feed with this name already exists
 │   ├── FeedNotFound        the feed does not exist, or was deleted
-│   └── ItemNotFound        the feed has no such item; .item_id
-├── LakeRefused             the lake does not belong to this event log, or there are too many; .lake
-├── WriteError              a write from Spark failed and published nothing
+│   └── ItemNotFound        the feed has no item with this id; .item_id
+├── LakeRefused             the lake is from another event log, or too many lakes exist; .lake
+├── WriteError              a write from Spark failed
 │   ├── StagedLost          staged rows are no longer on the server
 │   ├── WriteAborted        the write was aborted, or expired before its commit; .write
 │   ├── WriteLost           the server lost rows of a committed write; .write, .lost
 │   └── WriteIdTaken        a write into another queue has the same id; .write, .queue
-├── ImportRefused           the source of an import is missing, of another kind, or has changed
-├── NoResult                the job has no result, or not yet; .job_id, .state
+├── ImportRefused           the source of an import is missing, has the wrong type, or has changed
+├── NoResult                the job has no result, or no result yet; .job_id, .state
 ├── Unreadable              another codec or key wrote this data or result; .payload
-├── NamespaceNotFound       a client that only reads found no such namespace; .namespace
+├── NamespaceNotFound       the namespace does not exist, and reading does not create it; .namespace
 ├── NamespaceMismatch       the namespace was created with other settings
 ├── EventsTrimmed           events were deleted before they were read; .shard, .first, .missing
 ├── MissingExtra            an optional package is not installed; also an ImportError
 ├── EmbeddedServerError     the embedded server cannot be started or stopped
 ├── ServerUnavailable       the server did not reply, or refused the command; .maybe_done
+│   └── NotDurable          the call is accepted, but not confirmed as durable in time; .result
 └── ScriptError             a bug in a Lua script of Headrace; .op, .where
 """
 
@@ -66,7 +67,7 @@ class InvalidArgument(HeadraceError, ValueError):
 
 
 class JobError(HeadraceError):
-    """Base class of errors of one job."""
+    """Base class of errors about one job."""
 
     def __init__(self, job_id: str, message: str) -> None:
         super().__init__(f"job {job_id!r} {message}")
@@ -83,7 +84,7 @@ class JobNotFound(JobError):
 
 
 class JobExists(JobError):
-    """A job with this id, or with this unique value in the queue, exists."""
+    """A job with this id, or with this unique value in the queue, already exists."""
 
     def __init__(self, job_id: str, state: str, *, unique: bool = False) -> None:
         if unique:
@@ -114,7 +115,7 @@ class WrongState(JobError):
 
 
 class HasDependents(JobError):
-    """The job has dependents, so it was not cancelled; `dependents` lists some of them."""
+    """The job has dependents, so it was not cancelled; `dependents` lists some dependents."""
 
     def __init__(self, job_id: str, dependents: list[str]) -> None:
         named = ", ".join(map(repr, dependents))
@@ -138,12 +139,14 @@ _WHY_REFUSED = {
     "circle": "would depend on itself, directly or through other jobs, and never run",
     "reach": "has more than 10,000 dependents, too many to check for cycles; put a new job instead",
     "number": "would have more than 1,000 dependencies; use a group instead",
-    "unmade": "depends on a job of the same call that was refused",
+    "permission": "may depend only on jobs of the same call, because the user may only add jobs; "
+    "use a user with the permissions of a worker",
+    "unmade": "depends on a job that the server refused in the same call",
 }
 
 
 class LeaseLost(JobError):
-    """The worker no longer holds the lease of the job; its result will be refused."""
+    """The worker no longer holds the lease of the job; the server refuses the worker's result."""
 
     def __init__(self, job_id: str, state: str, worker: str = "") -> None:
         now = f"worker {worker!r} has it now" if worker else f"it is {state} now"
@@ -153,7 +156,7 @@ class LeaseLost(JobError):
 
 
 class TooMany(JobError):
-    """The job would have too many tags, or its shard too many tracked jobs."""
+    """The job would have too many tags, or its shard would have too many tracked jobs."""
 
     def __init__(self, job_id: str, what: str, limit: int) -> None:
         super().__init__(job_id, _TOO_MANY[what].format(limit=limit))
@@ -163,12 +166,12 @@ class TooMany(JobError):
 _TOO_MANY = {
     "tags": "would have more than {limit} tags; remove some with client.tags.remove() first",
     "tracked": "cannot be tracked: its shard has {limit} tracked jobs, the limit; untrack some, "
-    "for example those that no longer exist (client.tracked().gone)",
+    "for example jobs that no longer exist (client.tracking.list().gone)",
 }
 
 
 class WorkerError(HeadraceError):
-    """Base class of errors of one worker."""
+    """Base class of errors about one worker."""
 
     def __init__(self, worker: str, message: str) -> None:
         super().__init__(f"worker {worker!r} {message}")
@@ -176,17 +179,18 @@ class WorkerError(HeadraceError):
 
 
 class SessionEnded(WorkerError):
-    """The session of the worker expired or was ended; its jobs returned to their queues."""
+    """The worker's session expired or was ended; the worker's jobs returned to their queues."""
 
     def __init__(self, worker: str) -> None:
         super().__init__(
             worker,
-            "has no session with this token: it ended, and its jobs returned; start a new one",
+            "has no session with this token: the session has ended, and its jobs returned to their "
+            "queues; start a new session",
         )
 
 
 class SessionRequired(WorkerError):
-    """The queue requires workers to have a session that serves it."""
+    """The queue requires that a worker has a session and serves the queue."""
 
     def __init__(self, worker: str, queue: str) -> None:
         super().__init__(
@@ -217,7 +221,7 @@ class ScheduleNotFound(HeadraceError):
 
 
 class FeedError(HeadraceError):
-    """Base class of errors of one feed."""
+    """Base class of errors about one feed."""
 
     def __init__(self, feed: str, message: str) -> None:
         super().__init__(f"feed {feed!r} {message}")
@@ -225,14 +229,14 @@ class FeedError(HeadraceError):
 
 
 class FeedExists(FeedError):
-    """A feed of this name exists."""
+    """A feed with this name already exists."""
 
     def __init__(self, feed: str) -> None:
         super().__init__(feed, f"already exists; client.feed({feed!r}) opens it")
 
 
 class FeedNotFound(FeedError):
-    """The feed never existed, or it was deleted, and perhaps created again as another kind."""
+    """The feed never existed, was deleted, or was deleted and created again as another kind."""
 
     def __init__(self, feed: str) -> None:
         super().__init__(
@@ -251,7 +255,7 @@ class ItemNotFound(FeedError):
 
 
 class LakeRefused(HeadraceError):
-    """The server refused the position of a lake: another event log, or too many lakes."""
+    """The lake has the events of another event log, or too many lakes exist."""
 
     def __init__(self, lake: str, message: str) -> None:
         super().__init__(f"lake {lake!r}: {message}")
@@ -263,29 +267,29 @@ class WriteError(HeadraceError):
 
 
 class StagedLost(WriteError):
-    """The server lost rows that were staged for a write, before the commit."""
+    """Before the commit of a write, the server lost rows that were staged for the write."""
 
     def __init__(self) -> None:
         super().__init__(
-            "the server no longer has the rows that were staged for this write: they expire after "
-            "a day, or the server lost its data; nothing was published, write the DataFrame again"
+            "the server no longer has the rows that were staged for this write: staged rows expire "
+            "after a day, or the server lost its data. Nothing was published; write the DataFrame "
+            "again"
         )
 
 
 class WriteAborted(WriteError):
-    """The write was aborted, or waited too long for its commit."""
+    """The write was aborted, or expired before its commit."""
 
     def __init__(self, write: str) -> None:
         super().__init__(
-            f"write {write!r} was aborted: by Spark, because more than a day passed before its "
-            "commit, or because the server lost its data; nothing of it was published, write the "
-            "DataFrame again"
+            f"write {write!r} was aborted: Spark aborted it, more than a day passed before its "
+            "commit, or the server lost its data. No row was published; write the DataFrame again"
         )
         self.write = write
 
 
 class WriteLost(WriteError):
-    """The server lost a write, or rows of it, after the commit."""
+    """The server lost a write, or some of its rows, after the commit."""
 
     def __init__(self, write: str, rows: int = 0, lost: Mapping[int, int] | None = None) -> None:
         if lost:
@@ -296,8 +300,8 @@ class WriteLost(WriteError):
             )
         else:
             about = (
-                "the server no longer knows it, although it was committed: the server lost its "
-                "data, and it is unknown which rows are jobs"
+                "the write was committed, but the server lost its data and no longer knows the "
+                "write; it is unknown which rows are jobs"
             )
         super().__init__(f"write {write!r}: {about}. Write the missing rows again, with another id")
         self.write = write
@@ -305,7 +309,7 @@ class WriteLost(WriteError):
 
 
 class WriteIdTaken(WriteError):
-    """There is already a write with this id, into another queue."""
+    """A write into another queue already has this id."""
 
     def __init__(self, write: str, queue: str) -> None:
         super().__init__(
@@ -317,15 +321,15 @@ class WriteIdTaken(WriteError):
 
 
 class ImportRefused(HeadraceError):
-    """The source of an import is missing, of another kind, or changed while it was read."""
+    """The source of an import is missing, has the wrong type, or changed while it was read."""
 
 
 class NoResult(HeadraceError):
-    """The job has no result, or not yet."""
+    """The job has no result, or no result yet."""
 
     def __init__(self, job_id: str, state: str) -> None:
         if state == "complete":
-            about = "is complete and has no result: none was set, or it was taken or has expired"
+            about = "is complete and has no result: no result was set, or it was taken or expired"
         else:
             about = f"is {state} and has no result yet; result(id, wait=seconds) waits for it"
         super().__init__(f"job {job_id!r} {about}")
@@ -345,12 +349,12 @@ class Unreadable(HeadraceError):
 
 
 class NamespaceNotFound(HeadraceError):
-    """The namespace does not exist, and a client that only reads does not create one."""
+    """The namespace does not exist; a client that only reads does not create a namespace."""
 
     def __init__(self, namespace: str) -> None:
         super().__init__(
             f"namespace {namespace!r} does not exist on this server, and reading does not create "
-            "it; the first put does"
+            "it; the first put creates it"
         )
         self.namespace = namespace
 
@@ -386,7 +390,7 @@ class EmbeddedServerError(HeadraceError):
 
 
 class ServerUnavailable(HeadraceError):
-    """The server did not reply, also after retries, or refused the command.
+    """The server did not reply, even after retries, or refused the command.
 
     If `maybe_done` is true, the server may have carried out the call.
     """
@@ -396,8 +400,24 @@ class ServerUnavailable(HeadraceError):
         self.maybe_done = maybe_done
 
 
+class NotDurable(ServerUnavailable):
+    """The server accepted the call, but did not confirm in time that the call is stored durably.
+
+    `result` is what the call would have returned, for example the id of the job. `maybe_done` is
+    always true.
+    """
+
+    def __init__(self, shortfall: str, result: Any) -> None:
+        super().__init__(
+            f"{shortfall}. The server accepted the call, so do not repeat it; the effect is lost "
+            "only if the server fails before it has stored its newest data",
+            maybe_done=True,
+        )
+        self.result = result
+
+
 class ScriptError(HeadraceError):
-    """A bug in a Lua script of Headrace; `where` is its file and line."""
+    """A bug in a Lua script of Headrace; `where` is the file and line of the error."""
 
     def __init__(self, op: str, where: str, message: str) -> None:
         super().__init__(f"{op} failed at {where}: {message}")

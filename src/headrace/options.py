@@ -1,7 +1,9 @@
 """The options of a job, for put, put_many, schedules, tasks, the CLI and Spark.
 
-Each option is a key of a TypedDict. Its type is for editors; its annotation is the check that
-converts a value to the form that the scripts read.
+Each option is a key of a TypedDict. The key is annotated with a type and with a function. Editors
+use the type. The function checks a value and converts the value to the form that the scripts read.
+
+Internal: import JobOptions, TaskOptions and Put from `headrace`.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from typing import Annotated, Any, TypedDict, Unpack, get_type_hints
 
 from headrace.backoff import Backoff
 from headrace.engine.check import (
+    Durability,
     Limits,
     Span,
     choice,
+    durability,
     listed,
     milliseconds,
     moment_ms,
@@ -42,7 +46,7 @@ class Unset:
         return "unset"
 
 
-# Means "not given" where None has another meaning.
+# The value of an option that was not passed, for options in which None has a meaning of its own.
 UNSET = Unset()
 
 
@@ -74,7 +78,8 @@ def _throttles(name: str, value: Any, limits: Limits) -> list[str]:
     return _names(name, "a throttle", value, limits, MOST_THROTTLES)
 
 
-def _dependencies(name: str, value: Any, limits: Limits) -> list[str]:
+def dependencies(name: str, value: Any, limits: Limits) -> list[str]:
+    """Return the distinct ids of dependencies, sorted, or raise InvalidArgument."""
     return _names(name, "an id", value, limits, MOST_DEPENDENCIES)
 
 
@@ -93,11 +98,15 @@ def _on_exists(name: str, value: Any, _limits: Limits) -> str:
     return choice(name, value, SETTINGS["on_exists"].choices)
 
 
+def _durability(_name: str, value: Any, _limits: Limits) -> Durability:
+    return durability(value)
+
+
 class _CommonOptions(TypedDict, total=False):
     priority: Annotated[float | None, _number]
-    """Jobs with a lower priority run sooner. The default is 0."""
+    """Jobs with a lower number run sooner. The default is 0."""
     retries: Annotated[int | None, _retries]
-    """How often a failed job is retried; None for no limit."""
+    """How many times a failed job is retried; None means no limit."""
     start_within: Annotated[Span | None, _duration]
     """Expire the job if it has not started within this time."""
     result_ttl: Annotated[Span | None, _duration]
@@ -113,35 +122,41 @@ class _PutOptions(TypedDict, total=False):
     """Start the job after this time."""
     at: Annotated[datetime | None, _time]
     """Start the job at this time."""
-    depends_on: Annotated[Iterable[str] | None, _dependencies]
-    """Ids of jobs that must be complete before this one starts."""
+    depends_on: Annotated[Iterable[str] | None, dependencies]
+    """Ids of jobs that must be complete before this job starts."""
     if_dependency_fails: Annotated[str | None, _if_fails]
     """The policy for a failed dependency: "wait", "run", "cancel" or "fail"."""
     group: Annotated[str | None, _text]
     """The group that the job belongs to."""
     on_exists: Annotated[str | None, _on_exists]
     """The policy for an existing id: "move", "replace", "reject" or "duplicate"."""
+    durability: Annotated[Durability | None, _durability]
+    """Wait for the append-only file ("aof") or for this number of replicas; 0 means no wait."""
 
 
 class ScheduleOptions(_CommonOptions, total=False):
     """Options of the jobs that a schedule puts."""
 
     tags: Annotated[Iterable[str] | None, _tags]
-    """Labels to find jobs by."""
+    """Labels for finding jobs."""
     unique: Annotated[bool | str, _text]
-    """Allow one live job with this text in the queue; True compares the data of the jobs."""
+    """Allow one unfinished job per value in the queue; True uses the data, or a schedule's id."""
     key: Annotated[str | None, _text]
     """The owner of the job, for limits per key; in a fair queue, keys take turns."""
 
 
 class JobOptions(ScheduleOptions, _PutOptions, total=False):
-    """Options of a job when it is put."""
+    """Options for putting a job. Use this type in functions that pass options on to `put`.
+
+    def put_mail(to: str, **options: Unpack[headrace.JobOptions]) -> str: ...
+    """
 
 
 class TaskOptions(_CommonOptions, _PutOptions, total=False):
     """Options of a task.
 
-    `tags`, `unique` and `key` can be functions, called with the arguments of the job by name.
+    `tags`, `unique` and `key` can be functions, which are called with the job's arguments as
+    keyword arguments.
     """
 
     tags: Iterable[str] | Callable[..., Iterable[str]] | None
@@ -160,34 +175,35 @@ _CHECKS: dict[str, Check] = {
     for name, hint in get_type_hints(JobOptions, include_extras=True).items()
 }
 OPTIONS = tuple(_CHECKS)
-# Options that only Headrace itself passes: a replay names the job it repeats.
-_CHECKS["origin"] = _text
 SCHEDULE_OPTIONS = frozenset(get_type_hints(ScheduleOptions))
 WIRE_NAMES = {"if_dependency_fails": "if_fails"}
-# The values that stand for "not given", where that is not None.
+# The options in which a value other than None means "not passed", each with that value.
 _NOT_GIVEN: dict[str, Any] = {"retries": UNSET, "unique": False}
 
 
 def is_given(name: str, value: Any) -> bool:
-    """Return whether a value was given; each option has a value that means "not given"."""
+    """Return whether an option was passed; each option has a value that means "not passed"."""
     return value is not _NOT_GIVEN.get(name)
 
 
-def check_option(name: str, value: Any, limits: Limits) -> Any:
-    """Return the value of an option as scripts read it, or raise InvalidArgument."""
-    check = _CHECKS.get(name)
-    if check is None:
-        raise InvalidArgument(f"no option {name!r}; the options are {', '.join(sorted(OPTIONS))}")
-    return check(name, value, limits)
+def _unknown_option(name: str) -> InvalidArgument:
+    return InvalidArgument(f"no option {name!r}; the options are {', '.join(sorted(OPTIONS))}")
 
 
-def check_options(options: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    """Return options as the scripts read them, without those that were not given."""
-    checked = {
-        WIRE_NAMES.get(name, name): check_option(name, value, limits)
-        for name, value in options.items()
-        if is_given(name, value)
-    }
+def check_options(
+    options: Mapping[str, Any], limits: Limits, *, allow_origin: bool = False
+) -> dict[str, Any]:
+    """Return the passed options in the form that the scripts read.
+
+    With `allow_origin`, the options may include `origin`: the id of the job that is replayed.
+    """
+    checked: dict[str, Any] = {}
+    for name, value in options.items():
+        check = _CHECKS.get(name) or (_text if allow_origin and name == "origin" else None)
+        if check is None:
+            raise _unknown_option(name)
+        if value is not _NOT_GIVEN.get(name):
+            checked[WIRE_NAMES.get(name, name)] = check(name, value, limits)
     if "at" in checked and "delay" in checked:
         raise InvalidArgument("pass delay= or at=, not both")
     return checked
@@ -195,7 +211,7 @@ def check_options(options: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Put:
-    """An item of put_many, or a step of a chain, with options of its own."""
+    """An item of put_many, or a step of a chain, with its own options."""
 
     data: Any
     options: JobOptions

@@ -1,10 +1,13 @@
-"""The pause between the retries of an operation that keeps failing."""
+"""The pause between the retries of an operation that keeps failing.
+
+Internal: the API may change without notice.
+"""
 
 from __future__ import annotations
 
 
 class RetryPause:
-    """A pause that doubles with every failure, up to a longest one.
+    """A pause that doubles with every failure, up to `longest` seconds.
 
     >>> pause = RetryPause(first=0.5, longest=3.0)
     >>> [pause.next_pause() for _ in range(4)]
@@ -21,10 +24,10 @@ class RetryPause:
         self._longest = longest
 
     def next_pause(self) -> float:
-        """Return how many seconds to wait before the next try."""
+        """Return how many seconds to wait before the next attempt."""
         pause, self._next = self._next, min(2 * self._next, self._longest)
         return pause
 
     def reset(self) -> None:
-        """Begin with the first pause again, after a success."""
+        """Start again with the first pause. Call this method after a success."""
         self._next = self._first

@@ -9,7 +9,9 @@ import pytest
 
 from headrace import App
 from headrace.testing import Clock, settable_clock
-from tests.support.clients import Location
+from tests.support.valkey_only import location
+
+__all__ = ["location"]
 
 
 @pytest.fixture
@@ -24,10 +26,3 @@ def app(valkey_url: str) -> Iterator[App]:
 def app_clock(app: App) -> Clock:
     """Return the clock of the app fixture."""
     return Clock(app.client)
-
-
-@pytest.fixture
-def location(request: pytest.FixtureRequest, valkey_url: str) -> Location:
-    """Use the server of valkey_url, which the tests of this directory name themselves."""
-    marker = request.node.get_closest_marker("namespace")
-    return Location(valkey_url, **(marker.kwargs if marker else {}))

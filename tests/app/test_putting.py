@@ -157,7 +157,7 @@ def test_wrong_argument_is_refused_by_put(app: App, kind: Any, value: Any) -> No
     ("args", "kwargs", "says"),
     [
         ((), {}, "missing required field `to`"),
-        (("a", "b", "c"), {}, "it takes 2 arguments, not 3"),
+        (("a", "b", "c"), {}, "the task takes 2 arguments, not 3"),
         (("a",), {"to": "b"}, "'to' is passed twice"),
         ((), {"to": "a", "cc": "b"}, "unknown field `cc`"),
     ],
@@ -304,11 +304,24 @@ def test_timeout_and_backoff_of_a_call_travel_with_it(app: App) -> None:
     def send(to: str) -> None: ...
 
     plain = job_of(app, send.put("ada")).data
-    other = job_of(app, send.options(timeout=9, backoff=Backoff(first=3)).put("ada")).data
+    other = job_of(app, send.options(timeout=3, backoff=Backoff(first=3)).put("ada")).data
 
     assert plain.keys() == {"task", "args"}
-    assert other["timeout"] == 9
+    assert other["timeout"] == 3
     assert other["backoff"] == {"first": 3, "factor": 2.0, "most": 3600.0, "jitter": 0.5}
+
+
+def test_timeout_of_a_call_cannot_exceed_the_timeout_of_the_task(app: App) -> None:
+    @app.task(timeout=5)
+    def send() -> None: ...
+
+    @app.task()
+    def unlimited() -> None: ...
+
+    with pytest.raises(InvalidArgument, match=r"at most 5 s, the timeout of task 'send', not 5\.5"):
+        send.options(timeout=5.5)
+    assert job_of(app, send.options(timeout=5).put()).data["timeout"] == 5
+    assert job_of(app, unlimited.options(timeout=9).put()).data["timeout"] == 9
 
 
 def test_many_calls_are_put_in_order(app: App) -> None:
@@ -319,7 +332,7 @@ def test_many_calls_are_put_in_order(app: App) -> None:
 
     assert [job.id for job in app.client.queue("mail").peek(5)] == ids
     assert [job.data["args"]["to"] for job in app.client.jobs(ids)] == ["ada", "grace", "alan"]
-    with pytest.raises(InvalidArgument, match="its arguments by name"):
+    with pytest.raises(InvalidArgument, match="a mapping of arguments"):
         send.put_many(["ada"])  # type: ignore[list-item]
     with pytest.raises(InvalidArgument, match="cannot share an id"):
         send.options(id="x").put_many([{"to": "ada"}])
@@ -414,7 +427,7 @@ def test_time_after_the_year_3000_is_refused(app: App) -> None:
     @app.task()
     def send() -> None: ...
 
-    with pytest.raises(InvalidArgument, match="after the year 3000"):
+    with pytest.raises(InvalidArgument, match="in the year 3000 or earlier"):
         send.at(datetime.max.replace(tzinfo=UTC)).put()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.comparison.targets import best_of_each_round, evaluate
 from benchmarks.targets import Target
-from tests.benchmarks.sample_results import found, killed
+from tests.benchmarks.support.sample_results import found, killed
 
 
 def targets(**changed: Any) -> dict[str, Target]:

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.comparison import plot, report
 from benchmarks.comparison import results as kept
-from tests.benchmarks.sample_results import results
+from tests.benchmarks.support.sample_results import results
 
 
 def test_table_has_medians_and_a_dash_for_missing_figures() -> None:
@@ -65,7 +65,10 @@ def test_replaced_workload_is_updated_and_named() -> None:
     assert renewed.found == {**earlier.found, **later.found}
     assert renewed.missing == results().missing
     assert renewed.day == earlier.day
-    assert "in a run that ended at 2026-11-19T05:00:00: latency." in "\n".join(report.page(renewed))
+    assert (
+        "The workload latency was measured again with all competitors, in a run that ended at "
+        "2026-11-19T05:00:00.\n"
+    ) in "\n".join(report.page(renewed))
 
 
 def test_workload_without_new_figures_is_removed() -> None:

@@ -61,15 +61,31 @@ def test_wrong_password_is_a_one_line_error_without_the_password(
         "s3cret@host",
         "ftp://me:s3cret@host",
         "redis://me:s3[cret@host",
+        "redis://host:s3cret",
+        "redis://me:7s3cret",
+        "redis://me:s3cret@host?socket_timeout=s3cret",
+        "rediss://me:s3cret@host?ssl_cert_reqs=s3cret",
+        "redis://me:7?s3cret=1@host",
     ],
 )
-def test_invalid_url_exits_with_2_and_does_not_show_the_password(cli: RunCommand, url: str) -> None:
-    result = cli("queues", "--url", url)
+@pytest.mark.parametrize(
+    "words", [("queues",), ("doctor",), ("import", "qless"), ("put", "q", "1")]
+)
+def test_invalid_url_exits_with_2_and_does_not_show_the_password(
+    cli: RunCommand, url: str, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = (url,) if words[0] == "import" else ("--url", url)
+    results = [cli(*words, *given)]
+    if words[0] != "import":
+        monkeypatch.setenv("HEADRACE_URL", url)
+        results.append(cli(*words))
 
-    assert (result.code, result.out) == (2, "")
-    assert "s3c" not in result.err
-    assert "ret" not in result.err
-    assert len(result.err.splitlines()) == 1
+    for result in results:
+        if words[0] != "doctor":
+            assert (result.code, result.out) == (2, "")
+            assert len(result.err.splitlines()) == 1
+        assert "s3c" not in result.out + result.err
+        assert "ret" not in result.err
 
 
 def test_error_of_a_url_without_secrets_names_the_scheme(cli: RunCommand) -> None:
@@ -122,7 +138,7 @@ def test_reading_commands_start_no_server(cli: RunCommand, monkeypatch: pytest.M
         result = cli("queues", "--url", "")
 
         assert (result.code, result.out) == (1, "")
-        assert "no server has been used in this directory" in result.err
+        assert "this directory has no embedded server" in result.err
         assert not Path(".headrace").exists()
 
 

@@ -15,7 +15,7 @@ import pytest
 from headrace import Client
 from tests.cli.conftest import RunCommand
 from tests.cli.support.terminal import MAIN, on_a_terminal
-from tests.compat.importing.installation import Installation, waiting
+from tests.compat.importing.support.installation import Installation, waiting
 from tests.support.servers import until
 
 KEYS = "LPUSH worqr:queues:q a b\nLPUSH worqr:processes:q_1 r\nSADD worqr:workers w"
@@ -36,7 +36,7 @@ def test_nothing_is_imported_without_a_confirmation(
     assert done.code == 1
     assert done.rows[1][:3] == ["q", "running", "1"]
     assert done.out.endswith("Found 3 items of worqr.\n")
-    assert done.err == "headrace: nothing was imported; pass --yes to import it\n"
+    assert done.err == "headrace: nothing was imported; pass --yes to import the items\n"
 
     only_counted = cli("import", "worqr", old.url, "--dry-run", "--json")
     assert only_counted.code == 0
@@ -79,7 +79,7 @@ def test_problem_of_the_check_is_an_error(
     assert done.code == 1
     assert done.err == (
         "headrace: differs from the source: schedule 'each' of 'q' has another queue or other data "
-        "here\n"
+        "in the namespace\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""The commands that list jobs: peek, jobs, tags."""
+"""The commands that list jobs: peek, jobs, failures, tags."""
 
 from __future__ import annotations
 
@@ -101,3 +101,26 @@ def test_tags_and_their_jobs_are_listed(cli: RunCommand, mail: Queue) -> None:
     assert cli("tags", "--json").json == {"tags": {"vip": 2, "new": 1}}
     assert cli("tags", "new").rows[1][0] == "a"
     assert cli("tags", "new", "--json").json["total"] == 1
+
+
+def test_failures_are_listed_by_type_with_the_newest_message(cli: RunCommand, mail: Queue) -> None:
+    assert cli("failures").out == "no failed jobs\n"
+    mail.put_many([headrace.Put(n, id=f"job-{n}") for n in range(3)])
+    fail(mail, "smtp", "server busy")
+    fail(mail, "smtp", "server gone")
+    fail(mail, "bad address", "no such user")
+
+    result = cli("failures")
+
+    assert result.rows[1][:2] == ["smtp", "2"]
+    assert result.out.splitlines()[1].endswith("mail   job-1  server gone")
+    found = cli("failures", "--json").json["failures"]
+    assert [(each["type"], each["count"], each["message"]) for each in found] == [
+        ("smtp", 2, "server gone"),
+        ("bad address", 1, "no such user"),
+    ]
+    of_type = cli("failures", "smtp")
+    assert [row[0] for row in of_type.rows[1:3]] == ["job-1", "job-0"]
+    assert of_type.out.endswith("2 jobs failed with smtp\n")
+    assert cli("failures", "smtp", "--count", "1", "--json").json["total"] == 2
+    assert cli("failures", "never", "--json").json == {"total": 0, "jobs": []}

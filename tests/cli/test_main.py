@@ -14,7 +14,7 @@ import pytest
 from headrace.cli.main import LazyGroup, app
 from headrace.cli.main import lake as lake_group
 from tests.cli.conftest import RunCommand
-from tests.docs.pages import ROOT
+from tests.docs.support.pages import ROOT
 
 NAMES = [name for name in app.entries if name != "lake"]
 LAKE_NAMES = [f"lake {name}" for name in lake_group.entries]

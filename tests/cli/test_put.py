@@ -75,7 +75,7 @@ def test_a_task_takes_its_arguments_by_name(cli: RunCommand, mail: Queue) -> Non
     result = cli("put", "--task", "send", "mail", "[1]")
 
     assert (result.code, result.out) == (2, "")
-    assert "arguments by name" in result.err
+    assert "a JSON object of arguments" in result.err
     assert mail.length() == 0
 
 
@@ -96,8 +96,9 @@ def test_second_put_of_a_unique_job_is_refused(cli: RunCommand, mail: Queue) -> 
         (["hello"], "not JSON"),
         (['{"a": '], "not JSON"),
         (["[" * 100_000], "not JSON"),
-        ([], "DATA or --from"),
-        (["1", "--from", "-"], "DATA or --from"),
+        ([], "missing: pass DATA, or a file with --from"),
+        (["1", "--from", "-"], "pass DATA or --from, not both"),
+        (["1", "--unique", "--unique-by", "t"], "pass --unique or --unique-by, not both"),
         (["1", "--id-field", "n"], "--from"),
         (["--from", "-", "--id", "n"], "--id-field"),
         (["1", "--retries", "many"], "neither a number nor none"),
@@ -160,14 +161,14 @@ def test_lines_can_be_the_arguments_of_a_task(cli: RunCommand, mail: Queue, tmp_
 def test_a_file_with_ids_may_be_put_again(cli: RunCommand, mail: Queue, tmp_path: Path) -> None:
     first = lines_of(tmp_path, {"n": 1}, {"n": "two"}, {"n": 1})
     result = cli("put", "mail", "--from", first, "--id-field", "n")
-    assert result.out == "2 jobs put into mail, 1 line known already\n"
+    assert result.out == "2 jobs put into mail, 1 line skipped (id exists)\n"
     [lease] = mail.pop("ann")
     lease.complete()
 
     again = lines_of(tmp_path, {"n": 1}, {"n": "two"}, {"n": 3})
     result = cli("put", "mail", "--from", again, "--id-field", "n")
 
-    assert result.out == "1 job put into mail, 2 lines known already\n"
+    assert result.out == "1 job put into mail, 2 lines skipped (id exists)\n"
     assert [job.id for job in mail.peek(5)] == ["two", "3"]
 
 
@@ -182,7 +183,10 @@ def test_lines_before_an_invalid_line_are_put_and_counted(
 
     assert (result.code, result.out) == (1, "")
     assert "cannot put line 3" in result.err
-    assert "; 2 jobs put; correct it, then run the same command to put the rest" in result.err
+    assert (
+        "; 2 jobs put; correct the line, then run the same command to put the remaining lines"
+        in result.err
+    )
     assert [job.id for job in mail.peek(5)] == ["1", "2"]
 
 
@@ -207,7 +211,7 @@ def test_line_with_an_invalid_job_is_reported_by_number(
 
     assert result.code == 1
     assert "cannot put line 2: " in result.err
-    assert "; 1 job put; correct it, then" in result.err
+    assert "; 1 job put; correct the line, then" in result.err
     assert mail.length() == 1
 
 
@@ -229,5 +233,8 @@ def test_interrupted_put_reports_the_number_of_jobs(
         _, err = process.communicate()
 
     assert process.returncode == 130
-    assert err == b"headrace: interrupted, 250 jobs put; run the same command to put the rest\n"
+    assert (
+        err
+        == b"headrace: interrupted, 250 jobs put; run the same command to put the remaining lines\n"
+    )
     assert mail.length() == 250

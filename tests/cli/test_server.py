@@ -56,7 +56,7 @@ def test_down_stops_the_server_and_succeeds_if_none_runs(here: Path) -> None:
     first = headrace(here, "down")
     second = headrace(here, "down")
 
-    assert (first.returncode, first.stdout) == (0, "The server is stopped; its data stays.\n")
+    assert (first.returncode, first.stdout) == (0, "The server is stopped; its data is kept.\n")
     assert (second.returncode, second.stdout) == (0, "No server was running.\n")
 
 

@@ -15,6 +15,8 @@ import pytest
 import headrace
 from headrace import Client, Queue
 from headrace.cli import shell_completion
+from headrace.engine import keys
+from headrace.engine.shard import prefix
 from headrace.local_server import embedded
 from headrace.local_server.scratch import scratch_directory
 from tests.cli.conftest import RunCommand, fail
@@ -28,15 +30,20 @@ def complete(cli: RunCommand, monkeypatch: pytest.MonkeyPatch) -> Complete:
     """Return the completions for the last word of a line, with a long timeout."""
     monkeypatch.setattr(shell_completion, "TIMEOUT", 20)
 
-    def run(line: str, **env: str) -> list[str]:
+    def run(line: str, *, shell: str = "bash", **env: str) -> list[str]:
         for name, value in env.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setenv("_HEADRACE_COMPLETE", "bash_complete")
+        monkeypatch.setenv("_HEADRACE_COMPLETE", f"{shell}_complete")
         monkeypatch.setenv("COMP_WORDS", line)
-        monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+        before, _, word = line.rpartition(" ")
+        # Fish passes the incomplete word, other shells the index of the word.
+        monkeypatch.setenv("COMP_CWORD", word if shell == "fish" else str(before.count(" ") + 1))
         result = cli()
         assert (result.code, result.err) == (0, "")
-        return [line.partition(",")[2] for line in result.out.splitlines() if line]
+        lines = [line for line in result.out.split("\n") if line]
+        if shell == "zsh":
+            return lines[1::3]
+        return [line.partition(",")[2] for line in lines]
 
     return run
 
@@ -75,6 +82,35 @@ def test_name_with_spaces_is_escaped_for_bash(complete: Complete, client: Client
     client.queue("ma il's").put(1)
 
     assert complete("headrace peek ma") == ["ma\\\\ il\\\\'s"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "m$(touch X)",
+        "m`touch X`",
+        r"m\$(touch X)",
+        r"m\`touch X\`",
+        "m'$(touch X)'",
+        'm"$(touch X)"',
+        "m${x:=$(touch X)}",
+        "m!!",
+        "m\\",
+        "m\n$(touch X)",
+        "m\x1b]0;title\x07",
+        "m\u202egnp.exe",
+        "--url=redis://example.org",
+    ],
+)
+def test_name_that_a_shell_could_evaluate_is_not_offered(
+    complete: Complete, client: Client, name: str, shell: str
+) -> None:
+    # The client refuses some of these names, but other programs can write them.
+    names = prefix(client.core.namespace, 0) + keys.QUEUES
+    client.core.transport.send([(0, ("ZADD", names, 0, name, 0, "more"))])
+
+    assert complete("headrace peek ", shell=shell) == ["more"]
 
 
 def test_sentinels_do_not_receive_the_password(complete: Complete) -> None:

@@ -16,6 +16,7 @@ from headrace import AsyncClient, InvalidArgument, NamespaceMismatch, ServerUnav
 from headrace.client.connect import LAYOUT
 from headrace.local_server import embedded, server_process
 from tests.support.clients import CLIENT_KINDS, got, listed, opened
+from tests.support.functions import forget_library, has_library, load_scripts
 from tests.support.processes import start_python
 from tests.support.servers import TlsServer, sentinel, tls_server, until
 
@@ -24,14 +25,32 @@ def fresh() -> str:
     return f"connect-{uuid4().hex}"
 
 
-@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
-async def test_client_works_after_a_failover(client_kind: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "client_kind", "replica_has_library"),
+    [
+        ("function", "sync", True),
+        ("function", "async", True),
+        ("function", "sync", False),
+        ("script", "async", False),
+        pytest.param("script", "sync", True, marks=pytest.mark.long),
+    ],
+    indirect=["form"],
+)
+async def test_client_works_after_a_failover(
+    client_kind: str, form: str, *, replica_has_library: bool
+) -> None:
     with sentinel() as watched:
         url = f"redis+sentinel://{watched.host}:{watched.port}/{watched.service}"
         async with opened(client_kind, url, retry_for=30) as hr:
             ids = await got(hr.queue("mail").put_many(range(20)))
             [lease] = await got(hr.queue("mail").pop("w"))
             until(lambda: replicated(watched.primary), "the replica has all data")
+            with redis.Redis(watched.host, watched.replica) as replica:
+                if not replica_has_library:
+                    forget_library(replica)
+                elif form == "script":
+                    load_scripts(replica, hr.core.library)
+                assert has_library(replica, form, hr.core.library) == replica_has_library
 
             watched.kill_primary()
 
@@ -151,7 +170,7 @@ def test_malformed_url_is_refused(url: Any) -> None:
     "options",
     [
         {"namespace": ""},
-        {"namespace": "a{b}"},
+        *({"namespace": f"a{char}b"} for char in ":{}*?[]\\ \t\u00a0"),
         {"namespace": "a\n"},
         {"namespace": None},
         {"shards": 0},

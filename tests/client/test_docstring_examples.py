@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace import Client, Feed, Group, Lease, Queue, Session
-from headrace.client import groups
+from headrace import Client, Feed, Group, Lease, Listener, Queue, Session
+from headrace.client import method_groups
 from headrace.operations.method import MethodGroup
 
 CLASSES = [
@@ -23,16 +23,17 @@ CLASSES = [
     Session,
     Group,
     Feed,
-    groups.Feeds,
-    groups.Tracking,
+    Listener,
+    method_groups.Feeds,
+    method_groups.Tracking,
     *(
         kind
-        for _, kind in inspect.getmembers(groups, inspect.isclass)
+        for _, kind in inspect.getmembers(method_groups, inspect.isclass)
         if MethodGroup in kind.__mro__
     ),
 ]
-# These wait for events, or connect to a server of their own.
-NOT_RUN = ("listen(", "follow=True", "headrace.connect")
+# These connect to a server of their own.
+NOT_RUN = "headrace.connect"
 
 
 def examples() -> Iterator[Any]:
@@ -40,8 +41,10 @@ def examples() -> Iterator[Any]:
         members = [("", kind), *inspect.getmembers(kind, inspect.isfunction)]
         for name, member in members:
             found = re.search(r"\n\n((?: {4}.*\n?)+)$", inspect.getdoc(member) or "")
-            if not name.startswith("_") and found and not any(part in found[1] for part in NOT_RUN):
-                yield pytest.param(textwrap.dedent(found[1]), id=f"{kind.__name__}.{name}")
+            if not name.startswith("_") and found and NOT_RUN not in found[1]:
+                # Listeners wait for the next event: do not wait long.
+                example = textwrap.dedent(found[1]).replace("listen(wait=60)", "listen(wait=0.1)")
+                yield pytest.param(example, id=f"{kind.__name__}.{name}")
 
 
 @pytest.mark.parametrize("example", list(examples()))
@@ -54,12 +57,16 @@ def test_example_runs(hr: Client, example: str) -> None:
     hr.queue("done").put(0, id="done")
     [done] = hr.queue("done").pop("worker-0")
     done.complete(1)
+    hr.queue("imports").put(0, id="import-2")
+    hr.queue("imports").pop("worker-2")
+    hr.queue("reports").put({}, id="summary", depends_on=["import-1"])
     todo = hr.feeds.create("tasks", sorted=True)
     todo.publish_many({"write code": 1, "write tests": 2, "write docs": 3})
     names: dict[str, Any] = {
         "Fail": headrace.Fail,
         "Put": headrace.Put,
         "client": hr,
+        "group": hr.group("photos"),
         "handle": str,
         "images": ["cat.png"],
         "job_id": "done",
@@ -68,7 +75,7 @@ def test_example_runs(hr: Client, example: str) -> None:
         "print": lambda *values: values,
         "queue": queue,
         "send": str,
-        "session": None,
+        "session": hr.session("worker-3", ttl=60),
         "todo": todo,
         "url": "http://localhost",
         "yesterday": datetime.now(UTC),

@@ -11,14 +11,16 @@ import headrace
 from headrace import ServerUnavailable
 from headrace.testing import open_with_clock
 from tests.support.clients import CLIENT_KINDS, got, listed, opened
+from tests.support.functions import has_library
 from tests.support.proxy import Way
+from tests.support.repeats import mark
 from tests.support.restartable import Restartable, meanwhile
 from tests.support.servers import until
 
 
 @pytest.mark.parametrize("client_kind", CLIENT_KINDS)
 async def test_client_survives_a_restart_of_the_server(
-    client_kind: str, server: Restartable
+    client_kind: str, form: str, server: Restartable
 ) -> None:
     async with opened(client_kind, server.url, namespace="n") as hr:
         await got(hr.queue("mail").put("x", id="a"))
@@ -28,12 +30,33 @@ async def test_client_survives_a_restart_of_the_server(
         with meanwhile(server.start):
             assert await got(lease.complete("well")) == "complete"
 
+        assert hr.core.uses_scripts == (form == "script")
         assert (await got(hr.result("a"))).value == "well"
         kinds = [event.kind for event in await listed(hr.events())]
         assert kinds == ["put", "popped", "completed"]
         assert (await got(hr.audit())).problems == []
 
 
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_client_survives_a_restart_without_persistence(
+    client_kind: str, form: str, server: Restartable
+) -> None:
+    async with opened(client_kind, server.url, namespace="n") as hr:
+        await got(hr.queue("mail").put("lost"))
+        server.kill()
+
+        with meanwhile(lambda: server.start("--appendonly", "no")):
+            await got(hr.queue("mail").put("x", id="a"))
+
+        with redis.Redis.from_url(server.url) as admin:
+            assert has_library(admin, form, hr.core.library)
+        [lease] = await got(hr.queue("mail").pop("w", count=2))
+        assert (lease.data, await got(lease.complete("well"))) == ("x", "complete")
+        assert (await got(hr.result("a"))).value == "well"
+        assert (await got(hr.audit())).problems == []
+
+
+@pytest.mark.usefixtures("form")
 def test_waiting_pop_survives_a_restart_of_the_server(server: Restartable) -> None:
     with headrace.connect(server.url) as hr, headrace.connect(server.url) as other:
 
@@ -78,7 +101,7 @@ async def test_unreachable_server_means_nothing_was_done(client_kind: str, way: 
 async def test_connection_lost_during_a_call_means_maybe_done(client_kind: str, way: Way) -> None:
     async with opened(client_kind, way.url, namespace=f"away-{client_kind}", retry_for=0.3) as hr:
         await got(hr.queue("mail").put("x"))
-        way.lose(hr.core.library["put_one"].sha, "before the answer", meanwhile=way.close)
+        way.lose(mark(hr, "put"), "before the answer", meanwhile=way.close)
 
         with pytest.raises(ServerUnavailable, match="may have been carried out") as refused:
             await got(hr.queue("mail").put("y"))
@@ -91,7 +114,7 @@ async def test_connection_lost_during_a_call_means_maybe_done(client_kind: str, 
 def test_connection_lost_between_batches_means_maybe_done(way: Way) -> None:
     hr, _ = open_with_clock(way.url, retry_for=0.3)
     with hr:
-        way.lose(hr.core.library["put"].sha, "before the request", skip=2, meanwhile=way.close)
+        way.lose(mark(hr, "put"), "before the request", skip=2, meanwhile=way.close)
 
         with pytest.raises(ServerUnavailable) as refused:
             hr.queue("mail").put_many(range(600))

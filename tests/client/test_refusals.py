@@ -47,16 +47,16 @@ async def test_call_waits_for_a_loading_server(client_kind: str, server: Restart
 
 
 @pytest.mark.parametrize("client_kind", CLIENT_KINDS)
-async def test_flushed_scripts_are_loaded_again(client_kind: str, valkey_url: str) -> None:
+async def test_flushed_functions_are_loaded_again(client_kind: str, valkey_url: str) -> None:
     async with opened(client_kind, valkey_url, namespace=f"forgotten-{client_kind}") as hr:
         queue = hr.queue("mail")
         for number in range(3):
             with redis.Redis.from_url(valkey_url) as server:
-                server.script_flush()
+                server.function_flush()
             await got(queue.put(number))
         [one, *_] = leases = await got(queue.pop("w", count=3))
         with redis.Redis.from_url(valkey_url) as server:
-            server.script_flush()
+            server.function_flush()
 
         answers, _ = await got(queue.complete_and_pop(leases, "w"))
 
@@ -66,7 +66,7 @@ async def test_flushed_scripts_are_loaded_again(client_kind: str, valkey_url: st
         assert kinds == ["put"] * 3 + ["popped"] * 3 + ["completed"] * 3
 
 
-def test_loading_a_refused_script_ends(server: Restartable) -> None:
+def test_loading_a_refused_library_ends(server: Restartable) -> None:
     with redis.Redis.from_url(server.url) as admin:
         admin.acl_setuser(
             "reader",
@@ -74,15 +74,33 @@ def test_loading_a_refused_script_ends(server: Restartable) -> None:
             passwords=["+secret"],
             keys=["*"],
             channels=["*"],
-            commands=["+@all", "-script|load"],
+            commands=["+@all", "-function|load", "-script|load"],
         )
-        admin.script_flush()
+        admin.function_flush()
     url = server.url.replace("unix://", "unix://reader:secret@")
 
     with pytest.raises(ServerUnavailable, match="no permissions"):
         headrace.connect(url, retry_for=30)
 
 
+@pytest.mark.parametrize("client_kind", CLIENT_KINDS)
+async def test_a_wait_without_permission_for_its_channel_ends_at_once(
+    client_kind: str, server: Restartable
+) -> None:
+    async with opened(client_kind, server.url, namespace="n") as hr:
+        job_id = await got(hr.queue("mail").put("x"))
+    with redis.Redis.from_url(server.url) as admin:
+        rights = ("on", ">secret", "~*", "+@all", "resetchannels", "&hr:{n:0}:queue:mail")
+        admin.execute_command("ACL", "SETUSER", "deaf", *rights)
+    url = server.url.replace("unix://", "unix://deaf:secret@")
+    async with opened(client_kind, url, namespace="n") as hr:
+        with pytest.raises(ServerUnavailable, match="lacks a permission"):
+            await got(hr.result(job_id, wait=60))
+        with pytest.raises(ServerUnavailable, match="lacks a permission"):
+            await got(hr.queue("other").pop("w", wait=60))
+
+
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("client_kind", CLIENT_KINDS)
 async def test_call_waits_while_the_primary_is_a_replica(
     client_kind: str, server: Restartable
@@ -118,7 +136,7 @@ def test_call_waits_for_a_server_busy_with_another_script(server: Restartable, w
                 other.eval("while true do end", 0)
 
         def end_it() -> None:
-            puts = hr.core.library["put_one"].sha.encode()
+            puts = hr.core.library["put"].function
             until(lambda: sum(puts in one for one in way.requests) > 3, "the put is tried again")
             admin.script_kill()
 

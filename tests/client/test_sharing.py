@@ -17,6 +17,7 @@ import redis
 import headrace
 from headrace import AsyncClient, Client
 from tests.support.proxy import LATE, way_to
+from tests.support.repeats import mark
 from tests.support.restartable import meanwhile
 from tests.support.servers import until
 
@@ -74,7 +75,7 @@ def test_client_is_usable_after_ctrl_c_inside_a_reply(valkey_url: str) -> None:
         queue = hr.queue("mail")
         ids = queue.put_many(["w", "x", "y", "z"])
         _, leases = queue.complete_and_pop(queue.pop("w"), "w")
-        way.lose(hr.core.library["pop"].sha, LATE, meanwhile=lambda: print(pressed.wait(20)))
+        way.lose(mark(hr, "pop"), LATE, meanwhile=lambda: print(pressed.wait(20)))
 
         with interrupted_when(lambda: way.cuts > 0):
             queue.complete_and_pop(leases, "w")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+import headrace
 from headrace import (
     AsyncClient,
     AsyncFeed,
@@ -24,7 +28,7 @@ from headrace import (
     Session,
     Watch,
 )
-from headrace.client.groups import AsyncFeeds, AsyncTracking, Feeds, Tracking
+from headrace.client.method_groups import AsyncFeeds, AsyncTracking, Feeds, Tracking
 
 PAIRS: list[tuple[type, type]] = [
     (Client, AsyncClient),
@@ -71,6 +75,33 @@ def test_async_methods_are_coroutines(kind: type) -> None:
     for name, method in inspect.getmembers(kind, inspect.isfunction):
         if not name.startswith("_") and name not in plain:
             assert inspect.iscoroutinefunction(method), name
+
+
+@pytest.mark.parametrize(
+    ("called", "call"),
+    [
+        ("Failures.cancel", lambda hr: hr.failures.cancel("x", pace="1/s")),
+        ("Leases.complete", lambda hr: hr.leases.complete([], foo=1)),
+        ("Queue.schedule", lambda hr: hr.queue("mail").schedule("s", 1, every=60, id="x")),
+        ("Tags.add", lambda hr: hr.tags.add()),
+        ("Tags.top", lambda hr: hr.tags.top(min=1)),
+        ("Throttles.set", lambda hr: hr.throttles.set("x", limit=3)),
+        ("Workers.end", lambda hr: hr.workers.end()),
+    ],
+)
+def test_wrong_call_names_the_public_method(
+    hr: Client, called: str, call: Callable[[Client], Any]
+) -> None:
+    with pytest.raises(TypeError, match=rf"^{re.escape(called)}\(\) "):
+        call(hr)
+
+
+async def test_wrong_async_call_names_the_public_method(valkey_url: str) -> None:
+    async with await headrace.connect_async(valkey_url) as hr:
+        with pytest.raises(TypeError, match=r"^AsyncClient\.why_waiting\(\) missing"):
+            await hr.why_waiting()  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match=r"^Tags\.add\(\) missing"):
+            await hr.tags.add()  # type: ignore[call-arg]
 
 
 def test_method_has_the_signature_of_its_operation() -> None:

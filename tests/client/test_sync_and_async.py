@@ -15,7 +15,7 @@ import pytest
 
 import headrace
 from headrace import Client
-from headrace.client.groups import AsyncFeeds, AsyncTracking, Feeds, Tracking
+from headrace.client.method_groups import AsyncFeeds, AsyncTracking, Feeds, Tracking
 from headrace.testing import Clock, open_with_clock
 from tests.support.clients import CLIENT_KINDS, got, listed, opened
 from tests.support.processes import run_python

@@ -29,6 +29,7 @@ from tests.proof import proves
 from tests.support.clients import CLIENT_KINDS, got, opened
 from tests.support.processes import run_python
 from tests.support.proxy import Way
+from tests.support.repeats import mark
 from tests.support.servers import until
 
 SOON = 4.0  # less than the time after which a watch checks in any case
@@ -43,12 +44,6 @@ class Scene:
     clock: Clock
     lease: Any
     session: Any
-
-
-@pytest.fixture
-def hr(any_client: Any) -> Any:
-    """The client under test."""
-    return any_client
 
 
 async def pop_one(hr: Any, calm: Client, job_id: str = "a", **options: Any) -> Any:
@@ -99,12 +94,14 @@ TAKEN: dict[str, tuple[str, Callable[[Scene], object]]] = {
 @proves("QL-14")
 @pytest.mark.parametrize("way", TAKEN)
 async def test_holder_is_notified_of_every_way_to_lose_a_lease(
-    hr: Any, calm: Client, clock: Clock, way: str
+    any_client: Any, calm: Client, clock: Clock, way: str
 ) -> None:
     why, take = TAKEN[way]
     notices: list[tuple[Any, str]] = []
-    watch = await got(hr.watch("w", on_taken=lambda lease, word: notices.append((lease, word))))
-    lease = await pop_one(hr, calm, retries=0 if way == "late without retries" else 5)
+    watch = await got(
+        any_client.watch("w", on_taken=lambda lease, word: notices.append((lease, word)))
+    )
+    lease = await pop_one(any_client, calm, retries=0 if way == "late without retries" else 5)
     assert not lease.taken
 
     take(Scene(calm, clock, lease, None))
@@ -133,12 +130,12 @@ ENDED: dict[str, Callable[[Scene], Any]] = {
 @proves("QL-14")
 @pytest.mark.parametrize("way", ENDED)
 async def test_holder_is_notified_when_its_session_ends(
-    hr: Any, calm: Client, clock: Clock, way: str
+    any_client: Any, calm: Client, clock: Clock, way: str
 ) -> None:
-    session = await got(hr.session("w", ttl=3))
+    session = await got(any_client.session("w", ttl=3))
     await got(session.serve("mail"))
-    watch = await got(hr.watch("w"))
-    lease = await pop_one(hr, calm)
+    watch = await got(any_client.watch("w"))
+    lease = await pop_one(any_client, calm)
 
     await got(ENDED[way](Scene(calm, clock, lease, session)))
 
@@ -150,11 +147,11 @@ async def test_holder_is_notified_when_its_session_ends(
 
 
 @proves("QL-14")
-async def test_only_lost_leases_are_notified(hr: Any, calm: Client) -> None:
+async def test_only_lost_leases_are_notified(any_client: Any, calm: Client) -> None:
     ids = calm.queue("mail").put_many(range(20))
     notices: list[str] = []
-    watch = await got(hr.watch("w", on_taken=lambda lease, _: notices.append(lease.id)))
-    leases = await got(hr.queue("mail").pop("w", count=20))
+    watch = await got(any_client.watch("w", on_taken=lambda lease, _: notices.append(lease.id)))
+    leases = await got(any_client.queue("mail").pop("w", count=20))
 
     calm.cancel(*ids[5:15])
 
@@ -165,12 +162,12 @@ async def test_only_lost_leases_are_notified(hr: Any, calm: Client) -> None:
 
 
 async def test_earlier_lease_of_the_same_job_is_separate(
-    hr: Any, calm: Client, clock: Clock
+    any_client: Any, calm: Client, clock: Clock
 ) -> None:
-    watch = await got(hr.watch("w"))
-    first = await pop_one(hr, calm)
+    watch = await got(any_client.watch("w"))
+    first = await pop_one(any_client, calm)
     clock.tick(60)
-    [second] = await got(hr.queue("mail").pop("w"))
+    [second] = await got(any_client.queue("mail").pop("w"))
     await soon(lambda: first.taken == "lost", "the first is lost")
     assert second.taken is None
 
@@ -181,18 +178,18 @@ async def test_earlier_lease_of_the_same_job_is_separate(
     await got(watch.close())
 
 
-async def test_lease_finished_by_its_holder_is_not_lost(hr: Any, calm: Client) -> None:
+async def test_lease_finished_by_its_holder_is_not_lost(any_client: Any, calm: Client) -> None:
     calm.queue("mail").configure(keep_count=0)
     calm.queue("mail").put_many(range(9))
     notices: list[str] = []
-    async with watching(hr, notices) as watch:
-        leases = await got(hr.queue("mail").pop("w", count=8))
+    async with watching(any_client, notices) as watch:
+        leases = await got(any_client.queue("mail").pop("w", count=8))
         await got(leases[0].complete())
         await got(leases[1].fail("typo"))
         await got(leases[2].release(delay=60))
-        await got(hr.leases.complete(leases[3:5]))
-        await got(hr.leases.release(leases[5:6], delay=60))
-        _, more = await got(hr.queue("mail").complete_and_pop(leases[6:7], "w"))
+        await got(any_client.leases.complete(leases[3:5]))
+        await got(any_client.leases.release(leases[5:6], delay=60))
+        _, more = await got(any_client.queue("mail").complete_and_pop(leases[6:7], "w"))
 
         assert watch._held_leases.proofs() == [
             (lease.id, lease.token) for lease in (leases[7], *more)
@@ -203,9 +200,9 @@ async def test_lease_finished_by_its_holder_is_not_lost(hr: Any, calm: Client) -
     assert notices == [f"{leases[7].id} cancelled"]
 
 
-async def test_refused_finish_leaves_the_lease_watched(hr: Any, calm: Client) -> None:
-    async with watching(hr, []) as watch:
-        lease = await pop_one(hr, calm)
+async def test_refused_finish_leaves_the_lease_watched(any_client: Any, calm: Client) -> None:
+    async with watching(any_client, []) as watch:
+        lease = await pop_one(any_client, calm)
         calm.core.transport.send([(0, ("SET", calm.core.key(0, "books:mail"), "no books"))])
 
         with pytest.raises(ScriptError):
@@ -214,32 +211,32 @@ async def test_refused_finish_leaves_the_lease_watched(hr: Any, calm: Client) ->
         assert watch._held_leases.proofs() == [(lease.id, lease.token)]
 
 
-async def test_job_removed_by_pop_is_not_watched(hr: Any, calm: Client) -> None:
+async def test_job_removed_by_pop_is_not_watched(any_client: Any, calm: Client) -> None:
     calm.queue("mail").configure("fifo")
-    async with watching(hr, []) as watch:
-        lease = await pop_one(hr, calm)
+    async with watching(any_client, []) as watch:
+        lease = await pop_one(any_client, calm)
 
         assert (lease.taken, watch._held_leases.proofs()) == (None, [])
 
 
-async def test_unwatched_worker_is_not_notified(hr: Any, calm: Client) -> None:
-    before = await pop_one(hr, calm, "before")
-    async with watching(hr, []):
+async def test_unwatched_worker_is_not_notified(any_client: Any, calm: Client) -> None:
+    before = await pop_one(any_client, calm, "before")
+    async with watching(any_client, []):
         calm.queue("mail").put("x", id="other")
-        [other] = await got(hr.queue("mail").pop("another worker"))
-        lease = await pop_one(hr, calm)
+        [other] = await got(any_client.queue("mail").pop("another worker"))
+        lease = await pop_one(any_client, calm)
         calm.cancel("before", "other", "a")
         await soon(lambda: lease.taken, "the lease is notified")
-    after = await pop_one(hr, calm, "after")
+    after = await pop_one(any_client, calm, "after")
     calm.cancel("after")
 
     assert (before.taken, other.taken, after.taken) == (None, None, None)
-    assert hr.core.held_leases == []
+    assert any_client.core.held_leases == []
 
 
-async def test_garbage_collected_lease_is_forgotten(hr: Any, calm: Client) -> None:
-    async with watching(hr, []) as watch:
-        lease = await pop_one(hr, calm)
+async def test_garbage_collected_lease_is_forgotten(any_client: Any, calm: Client) -> None:
+    async with watching(any_client, []) as watch:
+        lease = await pop_one(any_client, calm)
         assert len(watch._held_leases.proofs()) == 1
 
         del lease
@@ -248,23 +245,23 @@ async def test_garbage_collected_lease_is_forgotten(hr: Any, calm: Client) -> No
         assert watch._held_leases.proofs() == []
 
 
-async def test_notice_before_the_pop_returns_is_delivered(hr: Any, calm: Client) -> None:
+async def test_notice_before_the_pop_returns_is_delivered(any_client: Any, calm: Client) -> None:
     notices: list[str] = []
-    async with watching(hr, notices) as watch:
+    async with watching(any_client, notices) as watch:
         calm.queue("mail").put("x", id="a")
         [popped] = calm.queue("mail").pop("w")
         calm.cancel("a")
         await soon(lambda: watch._held_leases._early_notices, "the notice is there")
 
-        lease = Lease(hr.core, popped._popped)
+        lease = Lease(any_client.core, popped._popped)
 
         assert (lease.taken, notices) == ("cancelled", ["a cancelled"])
         assert watch._held_leases._early_notices == {}
 
 
-async def test_malformed_notice_is_ignored(hr: Any, calm: Client) -> None:
-    async with watching(hr, []):
-        lease = await pop_one(hr, calm)
+async def test_malformed_notice_is_ignored(any_client: Any, calm: Client) -> None:
+    async with watching(any_client, []):
+        lease = await pop_one(any_client, calm)
         _, channel = calm.core.channel(0, "worker", "w")
         for message in (b"", b"lost", b"\x93\xa4lost\x01\x02", b"\x91\xc0"):
             calm.core.transport.send([(0, ("SPUBLISH", channel, message))])
@@ -275,12 +272,12 @@ async def test_malformed_notice_is_ignored(hr: Any, calm: Client) -> None:
 
 
 async def test_lost_lease_without_a_notice_is_found_by_a_check(
-    hr: Any, calm: Client, monkeypatch: pytest.MonkeyPatch
+    any_client: Any, calm: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.operations.lease_watch.CHECK_EVERY", 0.05)
-    async with watching(hr, []):
-        lease = await pop_one(hr, calm)
-        still = await pop_one(hr, calm, "b")
+    async with watching(any_client, []):
+        lease = await pop_one(any_client, calm)
+        still = await pop_one(any_client, calm, "b")
 
         calm.core.transport.send([(0, ("DEL", calm.core.key(0, "job:a")))])
 
@@ -288,9 +285,9 @@ async def test_lost_lease_without_a_notice_is_found_by_a_check(
         assert still.taken is None
 
 
-async def test_number_of_early_notices_is_bounded(hr: Any, calm: Client) -> None:
+async def test_number_of_early_notices_is_bounded(any_client: Any, calm: Client) -> None:
     ids = calm.queue("mail").put_many(range(MAX_EARLY_NOTICES + 200))
-    async with watching(hr, []) as watch:
+    async with watching(any_client, []) as watch:
         popped = [lease for _ in range(3) for lease in calm.queue("mail").pop("w", count=400)]
         calm.cancel(*ids)
         last = (popped[-1].id, popped[-1].token)
@@ -349,25 +346,25 @@ class watching:  # noqa: N801 - reads as a word
         await got(self.watch.close())
 
 
-async def test_two_watches_of_one_worker_are_both_notified(hr: Any, calm: Client) -> None:
+async def test_two_watches_of_one_worker_are_both_notified(any_client: Any, calm: Client) -> None:
     one: list[str] = []
     two: list[str] = []
-    async with watching(hr, one), watching(hr, two):
-        lease = await pop_one(hr, calm)
+    async with watching(any_client, one), watching(any_client, two):
+        lease = await pop_one(any_client, calm)
         calm.cancel("a")
         await soon(lambda: one and two, "both are notified")
     assert (one, two, lease.taken) == (["a cancelled"], ["a cancelled"], "cancelled")
 
 
 async def test_failing_callback_is_logged_and_the_watch_continues(
-    hr: Any, calm: Client, caplog: pytest.LogCaptureFixture
+    any_client: Any, calm: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(lease: Any, why: str) -> None:
         raise RuntimeError(f"{lease.id} was {why}")
 
-    watch = await got(hr.watch("w", on_taken=fails))
+    watch = await got(any_client.watch("w", on_taken=fails))
     for job_id in ("a", "b"):
-        lease = await pop_one(hr, calm, job_id)
+        lease = await pop_one(any_client, calm, job_id)
         calm.cancel(job_id)
         await soon(lambda: lease.taken, "it is notified")  # noqa: B023
 
@@ -377,10 +374,10 @@ async def test_failing_callback_is_logged_and_the_watch_continues(
     await got(watch.close())
 
 
-async def test_closed_watch_notifies_nothing(hr: Any, calm: Client) -> None:
+async def test_closed_watch_notifies_nothing(any_client: Any, calm: Client) -> None:
     notices: list[str] = []
-    async with watching(hr, notices) as watch:
-        lease = await pop_one(hr, calm)
+    async with watching(any_client, notices) as watch:
+        lease = await pop_one(any_client, calm)
     await got(watch.close())
 
     calm.cancel("a")
@@ -389,16 +386,16 @@ async def test_closed_watch_notifies_nothing(hr: Any, calm: Client) -> None:
     assert (lease.taken, notices) == (None, [])
 
 
-async def test_closing_the_client_ends_its_watches(hr: Any, calm: Client) -> None:
-    await got(hr.watch("w"))
-    await got(hr.watch("w"))
+async def test_closing_the_client_ends_its_watches(any_client: Any, calm: Client) -> None:
+    await got(any_client.watch("w"))
+    await got(any_client.watch("w"))
     await listens(calm, 2)
 
-    await got(hr.close())
+    await got(any_client.close())
 
     await listens(calm, 0)
-    assert hr.core.held_leases == []
-    assert await pop_one(hr, calm)
+    assert any_client.core.held_leases == []
+    assert await pop_one(any_client, calm)
 
 
 async def listens(calm: Client, count: int) -> None:
@@ -411,15 +408,15 @@ async def listens(calm: Client, count: int) -> None:
     await soon(counted, f"{count} listen")
 
 
-async def test_callback_may_close_its_watch(hr: Any, calm: Client) -> None:
+async def test_callback_may_close_its_watch(any_client: Any, calm: Client) -> None:
     def close(_lease: Any, _why: str) -> None:
         closing = watch.close()
         if closing is not None:
             tasks.append(asyncio.ensure_future(closing))
 
     tasks: list[Any] = []
-    watch = await got(hr.watch("w", on_taken=close))
-    lease = await pop_one(hr, calm)
+    watch = await got(any_client.watch("w", on_taken=close))
+    lease = await pop_one(any_client, calm)
 
     calm.cancel("a")
 
@@ -446,17 +443,19 @@ def test_open_watch_does_not_keep_the_program_running(valkey_url: str, closes: s
 @pytest.mark.parametrize(
     ("worker", "on_taken"), [("", None), ("a\0", None), (None, None), ("w", 5), ("w", "f")]
 )
-async def test_invalid_arguments_of_watch_are_refused(hr: Any, worker: Any, on_taken: Any) -> None:
+async def test_invalid_arguments_of_watch_are_refused(
+    any_client: Any, worker: Any, on_taken: Any
+) -> None:
     with pytest.raises(InvalidArgument):
-        await got(hr.watch(worker, on_taken=on_taken))
-    assert hr.core.held_leases == []
+        await got(any_client.watch(worker, on_taken=on_taken))
+    assert any_client.core.held_leases == []
 
 
-async def test_coroutine_function_as_callback_is_refused(hr: Any) -> None:
+async def test_coroutine_function_as_callback_is_refused(any_client: Any) -> None:
     async def awaited(_lease: Any, _why: str) -> None: ...
 
     with pytest.raises(InvalidArgument, match="plain function"):
-        await got(hr.watch("w", on_taken=awaited))
+        await got(any_client.watch("w", on_taken=awaited))
 
 
 # Broken connections.
@@ -515,7 +514,7 @@ async def test_lost_check_is_repeated(far: Any, calm: Client, way: Way) -> None:
         lease = await pop_one(far, calm)
         way.close()
         calm.cancel("a")
-        way.lose(calm.core.library["check_leases"].sha, "before the answer")
+        way.lose(mark(calm, "check_leases"), "before the answer")
         way.open()
 
         await soon(lambda: lease.taken == "cancelled", "it is notified")

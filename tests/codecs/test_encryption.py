@@ -96,11 +96,11 @@ def test_keys_can_be_rotated() -> None:
 @pytest.mark.parametrize(
     ("payload", "says"),
     [
-        (b'{"to":"ada"}', "it is not encrypted"),
-        (b"", "it is not encrypted"),
+        (b'{"to":"ada"}', "the payload is not encrypted"),
+        (b"", "the payload is not encrypted"),
         (Encrypted({"b": NEW}).encode({"to": "ada"}), "with key 'b'; this codec has 'a'"),
         (Encrypted({"a": OLD}).encode({"to": "ada"}), "key 'a' does not match"),
-        (Encrypted({"a": NEW}).encode({"to": "ada"})[:20], "it is truncated"),
+        (Encrypted({"a": NEW}).encode({"to": "ada"})[:20], "the payload is truncated"),
         (Encrypted({"a": NEW}, "raw").encode(b'{"to":"ada'), "the inner codec cannot decode it"),
     ],
     ids=["plain", "empty", "unknown key", "other key", "cut", "other codec"],

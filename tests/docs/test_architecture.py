@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.docs.pages import ROOT, tracked
+from tests.docs.support.pages import ROOT, tracked
 
 PAGE = (ROOT / "ARCHITECTURE.md").read_text()
 SOURCE = ROOT / "src" / "headrace"

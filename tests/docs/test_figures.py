@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import cost_report
 from benchmarks.comparison import results as kept
+from benchmarks.cost_report import Cost, CostReport
+from benchmarks.instructions.measure import Instructions
 from benchmarks.scale import report
 from benchmarks.scale.model import Costs, forecast
 from benchmarks.scale.report import Scale, made
-from tests.benchmarks.sample_results import results
+from tests.benchmarks.support.sample_results import results
 from tools.docs import figures
 
 
@@ -20,15 +23,17 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scale: Scale) -> Path:
     """A project with results and two documents with a place for them."""
     monkeypatch.setattr(kept, "PLACE", tmp_path)
     monkeypatch.setattr(report, "PLACE", tmp_path)
+    monkeypatch.setattr(cost_report, "PLACE", tmp_path)
     results().write(partial=False)
     for name in figures.SECTIONS:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"Before.\n\n{figures.BEGIN}\n\n{figures.END}\n\nAfter.\n")
     performance = tmp_path / figures.SCALE_IN
-    performance.write_text(
-        performance.read_text() + f"{figures.BEGIN_SCALE}\n{figures.END}\n\nAfter.\n"
-    )
+    marks = (figures.BEGIN_SCALE, figures.BEGIN_COSTS)
+    places = "".join(f"{mark}\n{figures.END}\n\nAfter.\n" for mark in marks)
+    performance.write_text(performance.read_text() + places)
     scale.write()
+    costs().write()
     return tmp_path
 
 
@@ -37,6 +42,17 @@ def scale() -> Scale:
     costs = {"rate": [3.0, 40_000.0, 50_000.0], "server_us": [25.0], "cpu_us": [20.0]}
     told = forecast(Costs(put_server=10.0, drain_server=30.0, worker=20.0), 3)
     return made(datetime(2026, 11, 1, tzinfo=UTC), 2, 1000, {"4": costs}, [told])
+
+
+def costs() -> CostReport:
+    return CostReport(
+        at="2026-11-01T00:00:00+00:00",
+        processor="x86_64",
+        python="3.11.7",
+        server="Valkey 9.1.2",
+        costs=[Cost("put", 1.0, 12.0, 233.0, 4.0, 29.5)],
+        instructions=[Instructions("put", 70_400.0, 178_900.0)],
+    )
 
 
 def test_documents_get_each_figure_once(root: Path) -> None:
@@ -53,6 +69,8 @@ def test_documents_get_each_figure_once(root: Path) -> None:
     assert "| put, of huey |" in performance
     assert "| 4 | 2 | 40,000 | 25 | 20 |" in performance
     assert performance.count("| 3 | 12 |") == 1
+    assert performance.count("| put | 1 | 12 | 233 | 4 |") == 1
+    assert performance.count("| put | 70 | 179 |") == 1
 
 
 def test_new_results_make_documents_stale(root: Path) -> None:
@@ -72,5 +90,5 @@ def test_no_document_is_stale_without_results(
 def test_document_without_a_place_for_figures_is_refused(root: Path) -> None:
     (root / "README.md").write_text("no place")
 
-    with pytest.raises(ValueError, match="no place for figures"):
+    with pytest.raises(ValueError, match="no place for the tables"):
         list(figures.stale(root, root))

@@ -16,11 +16,14 @@ from headrace.operations.ids import MOST_LINKS
 from headrace.operations.matching import MATCH_AT_MOST, MATCH_BYTES
 from headrace.operations.popping import SAFETY_POLL
 from headrace.operations.queues import DELETE_AT_MOST
+from headrace.operations.requests import load
 from headrace.operations.sessions import TTL
 from headrace.operations.tracking import MOST_TRACKED
-from tests.docs.pages import ROOT
+from headrace.transport.drive import drive
+from tests.docs.support.pages import ROOT
 from tests.support import servers
 from tests.support.proxy import Way
+from tests.support.repeats import mark
 
 DAY = 86400
 LOST = "before the answer"
@@ -43,18 +46,18 @@ def test_numbers_on_the_page_match_the_code() -> None:
 
     for phrase in (
         f"more than {limits.batch} jobs of a shard (`Limits.batch`)",
-        f"more than {DELETE_AT_MOST} jobs in a shard: {DELETE_AT_MOST} in a step",
-        f"more than {MATCH_AT_MOST:,} jobs in a shard: {MATCH_AT_MOST:,} are looked at in a step",
-        f"or as many large payloads as make {MATCH_BYTES >> 20} MiB",
+        f"more than {DELETE_AT_MOST} jobs in a shard: each step deletes up to {DELETE_AT_MOST}",
+        f"more than {MATCH_AT_MOST:,} jobs in a shard: a step compares {MATCH_AT_MOST:,} jobs",
+        f"or fewer if their payloads exceed {MATCH_BYTES >> 20} MiB together",
         f"more than {in_lua('lib/sessions', 'AT_MOST')} jobs in a shard",
         f"`retract` of more than {limits.batch} items of a feed: one step for each {limits.batch}",
-        f"leaves out more than {in_lua('lib/feed_evict', 'EVICT_AT_MOST'):,} items",
-        f"fewer if these are more than {MOST_LINKS:,}",
-        f"on which more than {in_lua('lib/update_dependents', 'FOLLOW_AT_MOST')} others depend",
+        f"evicts more than {in_lua('lib/feed_change', 'EVICT_AT_MOST'):,} items",
+        f"more than {MOST_LINKS:,} dependencies together",
+        f"that has more than {in_lua('lib/update_dependents', 'FOLLOW_AT_MOST')} dependents",
         f"seconds after its last renewal ({TTL:g} by default)",
-        f"that of the pop, or else of the queue, or else {default('lease'):g} seconds",
+        f"or else the setting of the queue, or else {default('lease'):g} seconds",
         f"A job has {default('retries')} retries by default",
-        f"looks again after {SAFETY_POLL:g} seconds at the latest",
+        f"checks the queue again after {SAFETY_POLL:g} seconds at the latest",
         f"| {default('keep_count'):,} and {days('keep_age')}s, in each shard |",
         f"| {days('result_ttl')} | `result_ttl`",
         f"the first and the newest, {default('history')} |",
@@ -84,15 +87,10 @@ def calm(url: str) -> Iterator[Client]:
 
 @pytest.fixture
 def hr(way: Way, calm: Client) -> Iterator[Client]:
-    """A client whose replies get lost; the server has the scripts already."""
-    texts = [calm.core.library[op].text for op in ("put", "pop", "result", "timeout")]
-    calm.core.transport.send([(0, ("SCRIPT", "LOAD", text)) for text in texts])
+    """A client whose replies get lost; the server has the library already."""
+    drive(calm.core.transport, load(calm.core))
     with headrace.connect(way.url) as client:
         yield client
-
-
-def sha(calm: Client, op: str) -> str:
-    return calm.core.library[op].sha
 
 
 def test_repeated_put_creates_a_second_job_if_the_first_is_deleted(
@@ -100,7 +98,7 @@ def test_repeated_put_creates_a_second_job_if_the_first_is_deleted(
 ) -> None:
     calm.queue("mail").configure("fifo")
     seen = []
-    way.lose(sha(calm, "put"), LOST, meanwhile=lambda: seen.extend(calm.queue("mail").pop("w")))
+    way.lose(mark(calm, "put"), LOST, meanwhile=lambda: seen.extend(calm.queue("mail").pop("w")))
 
     hr.queue("mail").put("x")
 
@@ -110,7 +108,7 @@ def test_repeated_put_creates_a_second_job_if_the_first_is_deleted(
 def test_pop_from_fifo_delivers_at_most_once(hr: Client, calm: Client, way: Way) -> None:
     calm.queue("mail").configure("fifo")
     calm.queue("mail").put_many(["one", "two"])
-    way.lose(sha(calm, "pop"), LOST)
+    way.lose(mark(calm, "pop"), LOST)
 
     assert [lease.data for lease in hr.queue("mail").pop("w")] == ["two"]
     assert (way.cuts, calm.queue("mail").length()) == (1, 0)
@@ -119,8 +117,7 @@ def test_pop_from_fifo_delivers_at_most_once(hr: Client, calm: Client, way: Way)
 def test_result_with_take_returns_at_most_once(hr: Client, calm: Client, way: Way) -> None:
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").pop("w")[0].complete(7)
-    # The first call reads it; the second takes it.
-    way.lose(sha(calm, "result"), LOST, skip=1)
+    way.lose(mark(calm, "take_result"), LOST)
 
     with pytest.raises(NoResult):
         hr.result("a", take=True)
@@ -135,7 +132,7 @@ def test_repeated_timeout_also_applies_to_the_next_holder(
     calm.queue("mail").pop("w")
     seen = []
     way.lose(
-        sha(calm, "timeout"), LOST, meanwhile=lambda: seen.extend(calm.queue("mail").pop("next"))
+        mark(calm, "timeout"), LOST, meanwhile=lambda: seen.extend(calm.queue("mail").pop("next"))
     )
 
     assert hr.timeout("a") == ["waiting"]

@@ -16,13 +16,13 @@ import pytest
 import headrace.testing
 from headrace.local_server import embedded
 from headrace.local_server.scratch import scratch_directory
-from tests.docs.pages import ROOT, Block, blocks, commands, missing, pages, same, steps
+from tests.docs.support.pages import ROOT, Block, blocks, commands, missing, pages, same, steps
 
 # Spark is slow on a busy machine.
 pytestmark = pytest.mark.timeout(600)
 
 # Runs the steps of a page as a reader would.
-READER = (Path(__file__).parent / "reader.py").read_text()
+READER = (Path(__file__).parent / "support" / "reader.py").read_text()
 BUSY = {"docs/guides/pipeline.md", "headrace demo"}
 MAIN = "from headrace.cli.main import main; main()"
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1", "FORCE_COLOR": ""}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, pages, tracked
+from tests.docs.support.pages import ROOT, pages, tracked
 
 # Absolute paths of one machine.
 PLACES = re.compile(r"(?<![\w.*~}])/(?:home|Users|root|work|workspace|mnt|opt|srv)/[\w.-]+")

@@ -24,7 +24,7 @@ from headrace import (
     Session,
     SessionEnded,
 )
-from headrace.client import groups
+from headrace.client import method_groups
 from headrace.operations.lakes import mark_lake
 from headrace.testing import open_with_clock
 from headrace.transport.drive import drive
@@ -471,18 +471,18 @@ def test_bad_input_is_refused_and_changes_nothing(
 
 
 GROUPS = [
-    groups.Config,
-    groups.Dependencies,
-    groups.Failures,
-    groups.Feeds,
-    groups.Lakes,
-    groups.Leases,
-    groups.Schedules,
-    groups.Tags,
-    groups.Throttles,
-    groups.Tracking,
-    groups.Workers,
-    groups.Writes,
+    method_groups.Config,
+    method_groups.Dependencies,
+    method_groups.Failures,
+    method_groups.Feeds,
+    method_groups.Lakes,
+    method_groups.Leases,
+    method_groups.Schedules,
+    method_groups.Tags,
+    method_groups.Throttles,
+    method_groups.Tracking,
+    method_groups.Workers,
+    method_groups.Writes,
 ]
 
 
@@ -534,3 +534,23 @@ def test_wrong_session_token_changes_nothing(world: World) -> None:
             attempt()
 
     assert dump(world.hr) == before
+
+
+@pytest.mark.parametrize("option", [{"prioritiy": None}, {"prioritiy": 1}, {"origin": "old"}])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda queue, options: queue.put("x", **options),
+        lambda queue, options: queue.put_many(["x"], **options),
+        lambda queue, options: queue.put_many([Put("x", **options)]),
+        lambda queue, options: queue.schedule("s", "x", every=60, **options),
+    ],
+    ids=["put", "put_many", "Put", "schedule"],
+)
+def test_unknown_option_is_refused_whatever_its_value(
+    queue: Queue, call: Callable[[Queue, dict[str, Any]], Any], option: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidArgument, match=f"no option '{next(iter(option))}'"):
+        call(queue, option)
+
+    assert queue.length() == 0

@@ -13,7 +13,7 @@ from tests.support import servers
 
 
 @pytest.fixture
-def full() -> Iterator[Client]:
+def full(form: str) -> Iterator[Client]:
     with servers.valkey() as url:
         client = headrace.connect(url)
         queue = client.queue("mail")
@@ -22,6 +22,7 @@ def full() -> Iterator[Client]:
         client.feeds.create("news").publish_many({"a": 1, "b": 2, "c": 3})
         client.feeds.create("line", sorted=True).publish_many({"a": 1, "b": 2})
         redis.Redis.from_url(url).config_set("maxmemory", "1mb")
+        assert client.core.uses_scripts == (form == "script")
         yield client
         client.close()
 

@@ -19,7 +19,7 @@ def test_waiting_job_without_a_record_is_skipped(hr: Client, queue: Queue) -> No
     assert [job.id for job in queue.peek(2)] == [kept]
     assert [lease.id for lease in queue.pop("w", count=2)] == [kept]
     assert queue.counts().waiting == 0
-    assert hr.audit().problems == ["queue 'mail': the books say 1 waiting, there are 0"]
+    assert hr.audit().problems == ["queue 'mail': the books say 1 waiting, but 0 exist"]
 
 
 def test_scheduled_job_without_a_record_is_skipped(hr: Client, queue: Queue, clock: Clock) -> None:

@@ -113,10 +113,10 @@ def test_error_says_that_the_server_no_longer_knows_the_write(opened: tuple[Clie
     coordinator = hr.core.shard_of(WRITE.name)
     transaction = committed(hr)
     lose(hr, coordinator, f"transaction:{transaction}", f"attempts:{transaction}")
-    with pytest.raises(WriteLost, match="no longer knows it"):
+    with pytest.raises(WriteLost, match="no longer knows the write"):
         publish_and_finalize(hr, transaction)
     lose(hr, coordinator, f"write:{WRITE.name}")
-    with pytest.raises(WriteLost, match="no longer knows it"):
+    with pytest.raises(WriteLost, match="no longer knows the write"):
         publish_and_finalize(hr, transaction)
     clock.tick(2)
     assert hr.sweep() == []

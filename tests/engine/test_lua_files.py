@@ -10,6 +10,7 @@ import pytest
 from headrace import Client, Put
 from headrace.engine import keys
 from headrace.engine.script import LIBRARY, operations, source
+from headrace.engine.source import LUA
 from headrace.engine.states import STATES
 from headrace.operations.lakes import mark_lake
 from headrace.testing import Clock
@@ -33,7 +34,6 @@ TESTED_IN = {
     "config_set": "ops/test_config.py",
     "discard": "ops/test_publish.py",
     "explain_wait": "limits/test_throttles.py",
-    "failed": "ops/test_failures.py",
     "feed_info": "ops/test_feed_make.py",
     "feed_items": "ops/test_feed_page.py",
     "feed_numbers": "ops/test_feed_insert.py",
@@ -46,7 +46,9 @@ TESTED_IN = {
     "list_writes": "ops/test_publish.py",
     "open_transactions": "ops/test_prepare.py",
     "pending": "links/test_groups.py",
+    "prepare_peek": "ops/test_peek.py",
     "progress": "ops/test_log.py",
+    "take_result": "ops/test_result.py",
     "throttle": "limits/test_throttles.py",
     "throttle_delete": "limits/test_throttles.py",
     "throttle_set": "limits/test_throttles.py",
@@ -72,6 +74,11 @@ def test_no_script_uses_commands_that_scan_or_empty_the_server(name: str) -> Non
     assert not SLOW & set(re.findall(r"'([A-Z]+)'", code(FILES[name])))
 
 
+def test_no_two_files_of_a_kind_have_the_same_name() -> None:
+    paths = [path for path in Path(str(LUA)).glob("*/*/*") if path.suffix == ".lua"]
+    assert len({(path.parts[-3], path.name) for path in paths}) == len(paths)
+
+
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_only_one_file_reads_the_clock(name: str) -> None:
     asks = re.search(r"'TIME'|os\.(time|clock)", code(FILES[name]))
@@ -90,10 +97,9 @@ def test_no_script_uses_random_numbers_or_server_side_expiry(name: str) -> None:
 
 def roles_in_use() -> set[str]:
     """Return every role by which a Lua file names a key or a channel."""
-    found = set(STATES)
+    found = {*STATES, *(key.removesuffix(":") for key in keys.lua_keys().values())}
     for text in map(code, (source(name).text for name in FILES)):
         found |= set(re.findall(r"\bkey\('(\w+)'", text))
-        found |= set(re.findall(r"\bshard \.\. '(\w+):?'", text))
         for several in re.findall(r"for _, role in ipairs\(\{(.*?)\}\)", text):
             found |= set(re.findall(r"'(\w+)'", several))
     return found
@@ -128,9 +134,13 @@ def test_every_state_has_a_set_of_jobs() -> None:
 
 
 def test_scripts_spell_the_keys_of_a_shard_as_python_does() -> None:
-    constant = re.compile(r"^local ([A-Z_]+) = shard \.\. '(\w+)'$", re.MULTILINE)
-    constants = {found for op in operations() for found in constant.findall(LIBRARY[op].text)}
-    assert constants == {item for item in keys.constants().items() if item[0] != "CLOCK"}
+    # The composer replaces the most used fields of `lib` with local variables.
+    text = LIBRARY.text.replace("lib.", "")
+    constants = re.findall(r"^([A-Z_]+) = shard \.\. '(\w+)'$", text, re.MULTILINE)
+    assert dict(constants) == {
+        name: key for name, key in keys.constants().items() if name != "CLOCK"
+    }
+    assert "\njob_prefix = shard .. 'job:'\n" in text
 
 
 def test_keys_are_of_the_type_that_is_documented(hr: Client, clock: Clock) -> None:
@@ -141,7 +151,7 @@ def test_keys_are_of_the_type_that_is_documented(hr: Client, clock: Clock) -> No
         found[role + colon] = kind
 
     stored = {key.partition("<")[0]: kind for key, kind in documented().items()}
-    for absent in ("clock", "queue:", "worker:", "ended:", "changes:", "tracked:"):
+    for absent in ("clock", "libraries", "queue:", "worker:", "ended:", "changes:", "tracked:"):
         del stored[absent]
     assert found == stored
 

@@ -1,4 +1,4 @@
-"""The header of a script declares exactly the refusals that the script can return."""
+"""The header of an operation declares exactly the refusals that the operation can return."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import re
 import pytest
 
 from headrace.engine.call import job_refusal
-from headrace.engine.script import LIBRARY, operations, source
+from headrace.engine.script import operations, source
 from headrace.errors import JobNotFound
+from tests.engine.support.lua_files import reached
 
 CODE = re.compile(r"'([A-Z]+(?:_[A-Z]+)+|DONE)\b")
 NOT_OF_A_JOB = {
@@ -23,12 +24,12 @@ OF_A_FEED = {"FEED_EXISTS", "FEED_NOT_FOUND", "ITEM_NOT_FOUND"}
 
 
 @pytest.mark.parametrize("op", operations())
-def test_a_header_declares_what_its_script_refuses(op: str) -> None:
+def test_a_header_declares_what_its_operation_refuses(op: str) -> None:
     header = source(f"ops/{op}")
     declared = set(header.errors)
 
     assert set(CODE.findall(header.text)) <= declared | {"DONE"}
-    assert declared <= set(CODE.findall(LIBRARY[op].text))
+    assert declared <= set(CODE.findall(reached(op)))
 
 
 def test_every_declared_refusal_of_a_job_is_an_error_of_its_own() -> None:

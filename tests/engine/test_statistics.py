@@ -243,3 +243,16 @@ def test_quantiles_are_the_edges_of_a_bin() -> None:
 
     assert found == {0.5: (0, 1), 0.51: (3, 4), 0.95: (3, 4), 0.96: (120, 180), 1: (120, 180)}
     assert quantile({}, 0.5) is None
+
+
+def test_bins_are_contiguous() -> None:
+    assert bin_bounds(BINS[0]) == (0, 1)
+    for before, after in pairwise(BINS):
+        assert bin_bounds(before)[1] == bin_bounds(after)[0], (before, after)
+
+
+@pytest.mark.parametrize(
+    ("share", "bounds"), [(0.1, (0, 1)), (0.5, (0, 1)), (0.51, (5, 6)), (1, (60, 120))]
+)
+def test_quantile_is_the_bin_that_reaches_the_share(share: float, bounds: tuple[int, int]) -> None:
+    assert quantile({"m1": 1, "s0": 5, "s5": 4}, share) == bounds

@@ -15,12 +15,13 @@ import pytest
 
 import headrace
 from headrace import Client, Event
-from tests.faults import consumer
+from tests.faults.support import consumer
 from tests.support.servers import until, valkey
 from tests.support.shards import numbered_without_holes
 
 PROCESSES = 10
 JOBS = 10_000
+REFILL = 500
 KILLS = 10
 GIVES_UP = {"lost", "released", "retried"}
 
@@ -44,12 +45,8 @@ class Crew:
             command = [sys.executable, "-m", consumer.__name__, *arguments]
             self._running[name] = subprocess.Popen(command)
 
-    def kill_one_that_holds_jobs(self) -> None:
-        """Stop processes until one holds jobs, and kill it."""
-        until(self._kill_one, "a process that holds jobs was killed")
-        self.hire(1)
-
-    def _kill_one(self) -> bool:
+    def replace_one_that_holds_jobs(self) -> bool:
+        """Stop a process; kill and replace it if it holds jobs. Return whether it was killed."""
         name = self._chance.choice(sorted(self._running))
         process = self._running[name]
         process.send_signal(signal.SIGSTOP)
@@ -64,6 +61,7 @@ class Crew:
         process.kill()
         process.wait()
         del self._running[name]
+        self.hire(1)
         return True
 
     def dismiss(self) -> None:
@@ -118,12 +116,18 @@ def test_every_job_completes_once_although_workers_are_killed(
     notes = tmp_path / "completed"
     crew = Crew(client, url, notes)
     crew.hire(PROCESSES)
+
+    def killed() -> bool:
+        if queue.counts().waiting == 0:
+            ids.extend(queue.put_many(range(REFILL)))
+        return crew.replace_one_that_holds_jobs()
+
     try:
         for number in range(1, KILLS + 1):
             share = JOBS * number // (KILLS + 2)
             until(lambda: queue.counts().complete >= share, f"{share} are done", 60)  # noqa: B023
-            crew.kill_one_that_holds_jobs()
-        until(lambda: queue.counts().complete == JOBS, "all are done", 60)
+            until(killed, "a process that holds jobs was killed")
+        until(lambda: queue.counts().complete == len(ids), "all are done", 60)
     finally:
         crew.dismiss()
 
@@ -139,4 +143,4 @@ def test_every_job_completes_once_although_workers_are_killed(
     assert len(noted) == len(set(noted))
     assert client.audit().problems == []
     counts = queue.counts()
-    assert (counts.length, counts.failed, counts.complete) == (0, 0, JOBS)
+    assert (counts.length, counts.failed, counts.complete) == (0, 0, len(ids))

@@ -13,13 +13,13 @@ import pytest
 import headrace
 from headrace import AsyncListener, Client, FeedEvent, Unreadable
 from headrace.feeds.listening import AllFeedsReader, FeedReader
-from headrace.operations.listening import ListeningState
+from headrace.operations.channel_listener import ListeningState
 from headrace.transport.drive import drive
 from tests.proof import proves
 from tests.support.channels import until_listened_to
 from tests.support.clients import CLIENT_KINDS, got, opened
 from tests.support.proxy import LATE, Way
-from tests.support.repeats import sha
+from tests.support.repeats import mark
 from tests.support.restartable import Restartable
 from tests.support.servers import until
 
@@ -233,7 +233,7 @@ async def test_change_between_subscription_and_check_is_received(
     news.publish("unheard")
     way.open()
     # The first request is the subscription, the second the check.
-    way.lose(sha(calm, "feed_info"), "before the request", meanwhile=lambda: publish_two(news))
+    way.lose(mark(calm, "feed_info"), "before the request", meanwhile=lambda: publish_two(news))
 
     events = await heard(listening, 3)
 
@@ -253,7 +253,7 @@ async def test_cancelled_check_is_repeated(way: Way, calm: Client) -> None:
         news.publish("unheard")
         way.open()
         done = threading.Event()
-        way.lose(sha(calm, "feed_info"), LATE, meanwhile=lambda: print(done.wait(20)))
+        way.lose(mark(calm, "feed_info"), LATE, meanwhile=lambda: print(done.wait(20)))
         waiting = asyncio.ensure_future(anext(listening))
         await asyncio.to_thread(until, lambda: way.cuts == 1, "it is checked")
         waiting.cancel()

@@ -61,7 +61,7 @@ def test_sweep_keeps_committed_batch_with_leftover_note(lake: Lake) -> None:
 def test_commit_of_swept_batch_is_refused(lake: Lake) -> None:
     asleep = begun_with_files(lake)
     sweep(Lake.open(lake.files), older_than=0)
-    with pytest.raises(BatchDropped, match="run it again"):
+    with pytest.raises(BatchDropped, match="run the command again"):
         commit(lake, asleep)
     assert lake.snapshot().offsets == {0: "0-0"}
 

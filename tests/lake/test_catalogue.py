@@ -81,7 +81,7 @@ def test_commit_replaces_builds_of_same_day(files: LocalFiles) -> None:
 def test_second_of_two_rollup_commits_is_refused(files: LocalFiles) -> None:
     catalogue.commit(files, Catalogue(), [built(MON)])
 
-    with pytest.raises(LakeMoved, match="run it again"):
+    with pytest.raises(LakeMoved, match="run the rollup again"):
         catalogue.commit(files, Catalogue(), [built(MON, events=12)])
 
     assert catalogue.newest(files).days == (built(MON),)

@@ -69,7 +69,7 @@ from headrace.lake.lock import held
 with held(LocalFiles({str(tmp_path)!r}), "sync"):
     os.kill(os.getpid(), signal.SIGKILL)
 """
-    # Not waited for: a zombie holds no lock either.
+    # The test does not wait for the killed process, because a zombie process holds no lock.
     dead = subprocess.Popen([sys.executable, "-c", program])
     os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
     assert f"process {dead.pid}" in (tmp_path / "locks" / "sync.lock").read_text()
@@ -93,7 +93,7 @@ def test_renew_fails_after_another_process_took_over(
         remote.delete(PATH)
         remote.create(PATH, another)
         monkeypatch.setattr(lock, "EXPIRES", 0.0)
-        with pytest.raises(LakeBusy, match=r"another process took over the lake in"):
+        with pytest.raises(LakeBusy, match=r"another process took over the lock of the lake in"):
             mine.renew()
     assert remote.read(PATH) == another
 

@@ -51,7 +51,7 @@ def test_socket_directory_open_to_others_is_refused(
     (home / f"headrace-{os.getuid()}").mkdir()
     (home / f"headrace-{os.getuid()}").chmod(0o777)
 
-    with pytest.raises(EmbeddedServerError, match="for this user only"):
+    with pytest.raises(EmbeddedServerError, match="only this user can access"):
         embedded.start(home / ("long" * 30))
 
 

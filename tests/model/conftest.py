@@ -21,4 +21,5 @@ def private_url(_model_server: str) -> str:
     """An empty server: random steps list all keys very often, so other tests must not add any."""
     with redis.Redis.from_url(_model_server) as server:
         server.flushall()
+        server.function_flush()
     return _model_server

@@ -34,6 +34,9 @@ Check = Callable[[str, Swaps], None]
 
 START_MS = round(START.timestamp() * 1000)
 
+# The commands that call an operation.
+CALLS = (b"FCALL", b"FCALL_RO")
+
 # put, pop and complete have a fast path for the plain case; this makes them take the general path.
 GENERAL_PATH: Swaps = {"fast_path_enabled": "local FAST_PATH = false\n"}
 
@@ -93,7 +96,7 @@ def snapshot(hr: headrace.Client) -> dict[bytes, Any]:
 
 
 class RepeatingConnection:
-    """Replaces the transport of a client; while `on`, it repeats every script call.
+    """Replaces the transport of a client; while `on`, it repeats every call of an operation.
 
     The client receives the answer of the repeated call, as after a lost answer. The repeat must
     change nothing, unless `compare` is False or the operation is one of `may_change`.
@@ -107,7 +110,7 @@ class RepeatingConnection:
         self._hr = hr
         self._pool = hr.core.transport
         self._compare = compare
-        self._may_change = {hr.core.library[op].sha.encode() for op in may_change}
+        self._may_change = {hr.core.library[op].function for op in may_change}
         self.on = False
         self.between: Callable[[], None] | None = None
         self.sent = 0
@@ -115,7 +118,7 @@ class RepeatingConnection:
 
     def send(self, commands: list[Any]) -> list[Any]:
         replies: list[Any] = list(self._pool.send(commands))
-        if commands[0][1][0] != b"EVALSHA":
+        if commands[0][1][0] not in CALLS:
             return replies
         self.sent += 1
         assert self.sent < self.MOST_CALLS, "the operation does not come to an end"
@@ -144,8 +147,8 @@ class RepeatingConnection:
 
 
 def repeated_words(words: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the words of the same command, marked as a repeat if it calls a script."""
-    return (*words[:4], b"1", *words[5:]) if words[0] == b"EVALSHA" else words
+    """Return the words of the same command, marked as a repeat if it calls an operation."""
+    return (*words[:4], b"1", *words[5:]) if words[0] in CALLS else words
 
 
 # twins

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import time
 from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
-import redis
-from redis.cluster import ClusterNode
 
 import headrace
 from headrace import ServerUnavailable
-from headrace.transport.topology import slot_of
 from tests.support import servers
 from tests.support.clients import CLIENT_KINDS, got, listed, opened
+from tests.support.cluster_nodes import Nodes, slot
 from tests.support.restartable import meanwhile
 from tests.support.servers import until
 from tests.support.shards import (
@@ -32,78 +29,6 @@ from tests.support.shards import (
 SHARDS = 8
 
 
-class Nodes:
-    """The nodes of a Cluster, each with a connection of its own."""
-
-    def __init__(self, url: str) -> None:
-        with redis.RedisCluster.from_url(url) as cluster:
-            found = cast(list[ClusterNode], cluster.get_primaries())
-            self.by_port: dict[int, redis.Redis] = {
-                node.port: redis.Redis(node.host, node.port) for node in found
-            }
-
-    def of(self, slot: int) -> int:
-        """Return the port of the node that claims a slot; other nodes learn of a move late."""
-        return next(port for port in self.by_port if self.told_by(port, slot) == port)
-
-    def told_by(self, port: int, slot: int) -> int:
-        """Return the port of the node that owns a slot, by the account of any node."""
-        for first, last, (_, owner, *_), *_ in self._ask(port, "CLUSTER SLOTS"):
-            if first <= slot <= last:
-                return int(owner)
-        raise AssertionError(f"nobody has slot {slot}")
-
-    def mislead(self, port: int, slot: int, owner: int) -> None:
-        """Make one node believe that another node owns a slot."""
-        owner_id = self._ask(owner, "CLUSTER MYID").decode()
-        self._ask(port, f"CLUSTER SETSLOT {slot} NODE {owner_id}")
-
-    def move(self, slot: int) -> None:
-        """Move a slot with all its keys to another node, as an operator would.
-
-        A node that has not learned of the last move may undo the next one, and drop the keys.
-        """
-        until(self._agree, "all nodes know the last move")
-        source = self.of(slot)
-        target = next(port for port in self.by_port if port != source)
-        ids = {port: self._ask(port, "CLUSTER MYID").decode() for port in self.by_port}
-        self._ask(target, f"CLUSTER SETSLOT {slot} IMPORTING {ids[source]}")
-        self._ask(source, f"CLUSTER SETSLOT {slot} MIGRATING {ids[target]}")
-        while keys := self._ask(source, f"CLUSTER GETKEYSINSLOT {slot} 100"):
-            words = ("MIGRATE", "127.0.0.1", target, "", 0, 5000, "KEYS", *keys)
-            assert self._send(source, *words) == b"OK"
-        for port in (target, source, *self.by_port):
-            self._ask(port, f"CLUSTER SETSLOT {slot} NODE {ids[target]}")
-
-    def _agree(self) -> bool:
-        """Return whether all nodes agree on the epoch and the slots of every node."""
-        return len({self._view(port) for port in self.by_port}) == 1
-
-    def _view(self, port: int) -> frozenset[tuple[str, ...]]:
-        rows = [line.split() for line in self._ask(port, "CLUSTER NODES").decode().splitlines()]
-        return frozenset((row[0], row[6], *row[8:]) for row in rows)
-
-    def kill(self, port: int) -> None:
-        pid = int(self.by_port[port].info("server")["process_id"])
-        os.kill(pid, signal.SIGKILL)
-
-    def _ask(self, port: int, command: str) -> Any:
-        return self._send(port, *command.split())
-
-    def _send(self, port: int, *words: Any) -> Any:
-        connection: Any = self.by_port[port].connection_pool.make_connection()
-        connection.connect()
-        try:
-            connection.send_command(*words)
-            return connection.read_response()
-        finally:
-            connection.disconnect()
-
-    def close(self) -> None:
-        for server in self.by_port.values():
-            server.close()
-
-
 @pytest.fixture
 def nodes(cluster_url: str) -> Iterator[Nodes]:
     found = Nodes(cluster_url)
@@ -111,10 +36,7 @@ def nodes(cluster_url: str) -> Iterator[Nodes]:
     found.close()
 
 
-def slot(hr: Any, shard: int) -> int:
-    return slot_of(f"{hr.core.namespace}:{shard}")
-
-
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_client_continues_when_shards_move(kind: str, cluster_url: str, nodes: Nodes) -> None:
     name = f"moving-{kind}-{os.urandom(4).hex()}"
@@ -132,6 +54,7 @@ async def test_client_continues_when_shards_move(kind: str, cluster_url: str, no
         assert (await got(hr.audit())).problems == []
 
 
+@pytest.mark.usefixtures("form")
 def test_calls_wait_while_a_shard_moves(cluster_url: str, nodes: Nodes) -> None:
     name = f"moving-{os.urandom(4).hex()}"
     with headrace.connect(cluster_url, namespace=name, shards=1) as hr:
@@ -191,6 +114,7 @@ async def test_listeners_follow_their_feed_to_another_node(
             await got(all_heard.close())
 
 
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("kind", CLIENT_KINDS)
 async def test_a_client_with_a_wrong_map_finds_the_shards(
     kind: str, cluster_url: str, nodes: Nodes

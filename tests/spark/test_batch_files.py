@@ -6,11 +6,23 @@ import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
+from headrace.lake.batch_lifecycle import folder_of
+from headrace.lake.event_columns import gap_row
+from headrace.lake.event_files import write_events
 from headrace.lake.files import LocalFiles
+from headrace.lake.lake import Lake
 from headrace.lake.manifest import LogRange
-from headrace.spark.batch_files import BatchMismatch, FilePart, data_files, read_parts, verified
+from headrace.spark.batch_files import (
+    BatchMismatch,
+    FilePart,
+    data_files,
+    verified,
+    written_parts,
+)
 
 SPAN = LogRange(shard=0, after="5-10", to="7-20")
 
@@ -75,8 +87,22 @@ def test_file_counts_rows_of_all_shards() -> None:
     assert found == [("a", 2, 100, "mail"), ("b", 4, 100, "mail")]
 
 
-@pytest.mark.parametrize("damaged", [b"", b"PAR1 and then nothing of it PAR1"])
-def test_unreadable_file_is_named(tmp_path: Path, damaged: bytes) -> None:
-    (tmp_path / "some.parquet").write_bytes(damaged)
-    with pytest.raises(BatchMismatch, match=r"some\.parquet cannot be read back"):
-        read_parts(LocalFiles(tmp_path), ["some.parquet"])
+@pytest.mark.parametrize("damaged", [b"PAR1", b"PAR1 and then nothing of it PAR1"])
+def test_unreadable_file_is_named(spark: SparkSession, tmp_path: Path, damaged: bytes) -> None:
+    lake = Lake.create(LocalFiles(tmp_path), "shop", [0])
+    lake.files.create(f"{folder_of('1')}/day=2026-11-01/queue=mail/some.parquet", damaged)
+    with pytest.raises(BatchMismatch, match=r"events/batch=1 cannot be read back.*some\.parquet"):
+        written_parts(spark, lake, "1")
+
+
+def test_page_with_wrong_checksum_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake.create(LocalFiles(tmp_path), "shop", [0])
+    events = [gap_row(0, first, 1, dt.datetime(2026, 11, 1, tzinfo=dt.UTC)) for first in range(9)]
+    [path] = write_events(tmp_path, folder_of("1"), "some", events)
+    assert len(written_parts(spark, lake, "1")[0].gaps) == 9
+    column = pq.ParquetFile(tmp_path / path).metadata.row_group(0).column(0)
+    content = bytearray((tmp_path / path).read_bytes())
+    content[column.data_page_offset + column.total_compressed_size - 20] ^= 1
+    (tmp_path / path).write_bytes(content)
+    with pytest.raises(BatchMismatch, match="checksum"):
+        written_parts(spark, lake, "1")

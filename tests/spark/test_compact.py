@@ -8,14 +8,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import Client
-from headrace.lake.batch_lifecycle import sweep
+from headrace.lake.batch_lifecycle import delete_replaced, sweep
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake, LakeMoved
 from headrace.lake.manifest import DataFile, LakeSnapshot
 from headrace.spark import batch_files
 from headrace.spark import compact as module
 from headrace.spark.batch_files import BatchMismatch
-from headrace.spark.compact import compact, delete_replaced, groups_of, parts_of
+from headrace.spark.compact import compact, groups_of, parts_of
 from headrace.spark.hadoop_files import HadoopFiles
 from headrace.spark.lake_events import lake_events
 from headrace.spark.options import ServerAddress
@@ -29,19 +29,14 @@ DAY = dt.date(2026, 11, 1)
 
 
 @pytest.fixture
-def server(valkey_url: str, hr: Client) -> ServerAddress:
-    return ServerAddress(url=valkey_url, namespace=hr.core.namespace)
-
-
-@pytest.fixture
-def lake(spark: SparkSession, hr: Client, server: ServerAddress, tmp_path: Path) -> Lake:
-    """A lake with two files for each of two queues, and one file for a third."""
+def lake(spark: SparkSession, hr: Client, address: ServerAddress, tmp_path: Path) -> Lake:
+    """A lake with two files for each of two queues, and one file for a third queue."""
     files = LocalFiles(tmp_path)
     hr.queue("once").put(1)
     for _ in range(2):
         for name in ("mail", "a/b é"):
             hr.queue(name).put_many(range(5), tags=["vip"])
-        list(sync(spark, server, files))
+        list(sync(spark, address, files))
     return Lake.open(files)
 
 
@@ -94,7 +89,7 @@ def test_lake_is_complete_after_compaction_dies_at_any_step(
 def test_compaction_and_sync_run_at_the_same_time(
     spark: SparkSession,
     hr: Client,
-    server: ServerAddress,
+    address: ServerAddress,
     lake: Lake,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -102,7 +97,7 @@ def test_compaction_and_sync_run_at_the_same_time(
 
     def and_a_sync(*args: object) -> object:
         hr.queue("mail").put_many(range(3))
-        list(sync(spark, server, lake.files))
+        list(sync(spark, address, lake.files))
         return written_parts(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "written_parts", and_a_sync)
@@ -139,12 +134,12 @@ def test_compaction_that_changes_rows_is_not_committed(
 
 
 def test_lake_with_url_is_synced_and_compacted(
-    spark: SparkSession, hr: Client, server: ServerAddress, tmp_path: Path
+    spark: SparkSession, hr: Client, address: ServerAddress, tmp_path: Path
 ) -> None:
     files = HadoopFiles(spark, f"file://{tmp_path}/far away")
     for _ in range(2):
         hr.queue("mail").put_many(range(5))
-        list(sync(spark, server, files))
+        list(sync(spark, address, files))
     lake = Lake.open(files)
     assert [done.files_after for done in compact(spark, lake)] == [1]
     assert len(delete_replaced(lake, grace=0)) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,42 +25,32 @@ from headrace.spark.comparison import (
     coverage_of,
 )
 from headrace.spark.options import ServerAddress
-from headrace.testing import START, open_with_clock
-from tests.spark.support.histories import Chance, all_events, lake_of
+from headrace.testing import START
+from tests.spark.support.histories import all_events, lake_of
 
-# The first query of Spark takes long on a busy machine.
+# The first Spark query takes a long time on a busy machine.
 pytestmark = pytest.mark.timeout(900)
+
+# The random history of the fixture `history_client`.
+HISTORY_SEED, HISTORY_STEPS = 3, 400
 
 MON, TUE, WED, THU = (date(2026, 1, day) for day in (5, 6, 7, 8))
 
 
 @pytest.fixture(scope="module")
-def hr(valkey_url: str) -> Iterator[Client]:
-    client, clock = open_with_clock(valkey_url, shards=2)
-    with client:
-        chance = Chance(client, clock, seed=3)
-        chance.steps(400)
-        chance.rare_deeds()
-        yield client
-
-
-@pytest.fixture(scope="module")
-def server(hr: Client, valkey_url: str) -> ServerAddress:
-    return ServerAddress(url=valkey_url, namespace=hr.core.namespace)
-
-
-@pytest.fixture(scope="module")
-def lake(hr: Client, tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    story = all_events(hr)
+def lake(history_client: Client, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    story = all_events(history_client)
     most = {shard: max(one.number for one in story if one.shard == shard) for shard in (0, 1)}
     files = LocalFiles(tmp_path_factory.mktemp("lake"))
-    return lake_of(files, story, {shard: 2 * number // 3 for shard, number in most.items()}, hr)
+    return lake_of(
+        files, story, {shard: 2 * number // 3 for shard, number in most.items()}, history_client
+    )
 
 
 def test_lake_and_server_are_equal(
-    spark: SparkSession, hr: Client, lake: Lake, server: ServerAddress
+    spark: SparkSession, history_client: Client, lake: Lake, history_address: ServerAddress
 ) -> None:
-    found = compare(spark, lake, server, hr)
+    found = compare(spark, lake, history_address, history_client)
 
     assert found.differences == []
     assert found.left_out == []
@@ -78,34 +67,35 @@ def add_one(hr: Client, key: str, field: str) -> None:
 
 
 def test_changed_bin_and_book_are_named(
-    spark: SparkSession, hr: Client, lake: Lake, server: ServerAddress
+    spark: SparkSession, history_client: Client, lake: Lake, history_address: ServerAddress
 ) -> None:
     day = START.date() + timedelta(days=1)
     number = (day - date(1970, 1, 1)).days
-    add_one(hr, f"histogram:{number}:mail", "wait:d300")
-    add_one(hr, "books:mail", "put")
+    add_one(history_client, f"histogram:{number}:mail", "wait:d300")
+    add_one(history_client, "books:mail", "put")
 
-    found = compare(spark, lake, server, hr)
+    found = compare(spark, lake, history_address, history_client)
 
     assert not found.equal
     assert found.differences[0] == (
-        f"queue 'mail', {day}, wait time: the number in bin d300 is 0 in the lake, 1 on the server"
+        f"queue 'mail', {day}, wait time: the number in bin d300 is 0 in the lake and 1 on the "
+        "server"
     )
-    assert "queue 'mail', books: the number put" in found.differences[1]
+    assert "queue 'mail', books: the number of jobs put" in found.differences[1]
     assert len(found.differences) == 2
 
 
 def test_row_missing_from_lake_is_named(
-    spark: SparkSession, hr: Client, server: ServerAddress, tmp_path: Path
+    spark: SparkSession, history_client: Client, history_address: ServerAddress, tmp_path: Path
 ) -> None:
-    story = all_events(hr)
+    story = all_events(history_client)
     most = {shard: max(one.number for one in story if one.shard == shard) for shard in (0, 1)}
-    lake = lake_of(LocalFiles(tmp_path), story, most, hr)
+    lake = lake_of(LocalFiles(tmp_path), story, most, history_client)
     path = next(file.path for file in lake.snapshot().files if file.rows > 2)
     rows = pq.ParquetFile(tmp_path / path).read()
     pq.write_table(rows.take([0, *range(2, rows.num_rows)]), tmp_path / path)
 
-    found = compare(spark, lake, server, hr)
+    found = compare(spark, lake, history_address, history_client)
 
     assert "1 events are neither in the lake nor on the server" in found.differences[0]
 
@@ -171,9 +161,9 @@ def test_disabled_statistics_are_listed_as_left_out() -> None:
     found = _compared(_LakeFigures({}, {}, Coverage()), told_by_server(stats=False))
     assert found.left_out == [
         "queue 'mail': its statistics are disabled",
-        "the days: there is none for which both lake and server have statistics",
+        "the days: no day has statistics both in the lake and on the server",
     ]
-    # The books are compared nevertheless.
+    # The books are compared although the statistics are disabled.
     assert (found.days, found.values, found.equal) == (0, 4, True)
 
 
@@ -185,8 +175,7 @@ def test_audit_does_not_report_equality_if_nothing_was_compared(
     show_comparison(found)
     said = capsys.readouterr().out
     assert (
-        "not compared: the days: there is none for which both lake and server have statistics"
-        in said
+        "not compared: the days: no day has statistics both in the lake and on the server" in said
     )
     assert "the lake has nothing to compare" in said
     assert "the lake and the server agree" not in said

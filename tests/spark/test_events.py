@@ -1,4 +1,4 @@
-"""The readers of events, called as Spark calls them, but without Spark."""
+"""Tests that call the readers of events directly, in the way that Spark calls a reader."""
 
 from __future__ import annotations
 
@@ -27,16 +27,8 @@ from headrace.transport.drive import drive
 
 
 @pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    """Return a client on a new namespace with a clock that stands still."""
-    client, _ = open_with_clock(valkey_url)
-    with client:
-        yield client
-
-
-@pytest.fixture
 def four(valkey_url: str) -> Iterator[Client]:
-    """Return a client as hr, with four shards."""
+    """Return a client on a new namespace with four shards."""
     client, _ = open_with_clock(valkey_url, shards=4)
     with client:
         yield client
@@ -60,7 +52,7 @@ def rows_of(
 ) -> list[dict[str, Any]]:
     """Return the rows that tasks would read, each with its own copy of the reader."""
     if isinstance(reader, EventsStreamReader):
-        # Spark sends an unused reader to tasks.
+        # Spark pickles a reader that has not been used.
         reader = EventsStreamReader(reader._options)
     sent = pickle.dumps(reader)
     batches = [batch for part in parts for batch in pickle.loads(sent).read(part)]  # noqa: S301
@@ -99,7 +91,7 @@ def test_empty_log_has_no_partitions_and_no_rows(valkey_url: str, hr: Client) ->
 def test_since_limits_the_range_and_the_rows(valkey_url: str, hr: Client) -> None:
     clock = Clock(hr)
     one_a_second(hr, clock, 10)
-    # The tenth event happens now, the seventh happened three seconds ago.
+    # The tenth event happens now. The seventh event happened three seconds ago.
     since = clock.now - timedelta(seconds=3)
     reader = batch_reader(valkey_url, hr, since=since.isoformat())
     [part] = reader.partitions()
@@ -305,7 +297,7 @@ def test_stream_on_longer_other_log_raises(valkey_url: str) -> None:
         with restored:
             restored.queue("mail").put_many([1, 2, 3, 4])
             for limit in (ReadAllAvailable(), ReadMaxRows(1)):
-                with pytest.raises(NamespaceMismatch, match="was never in its log"):
+                with pytest.raises(NamespaceMismatch, match="was never in this log"):
                     reader.latestOffset(read_to, limit)
             with pytest.raises(NamespaceMismatch, match="with another checkpoint"):
                 reader.partitions(start, read_to)

@@ -1,10 +1,9 @@
-"""The table jobs. Readers are also called as Spark calls them, but without Spark."""
+"""The table jobs. Most tests call the reader directly."""
 
 from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterator
 from datetime import UTC
 from typing import Any
 
@@ -16,17 +15,10 @@ from pyspark.sql.datasource import InputPartition
 
 import headrace
 from headrace import Client, Put
-from headrace.spark.jobs import JOBS, JobsPartition, JobsReader
+from headrace.spark.jobs import JOBS, JobsReader
 from headrace.spark.options import JobsOptions
-from headrace.testing import open_with_clock
 
-
-@pytest.fixture
-def hr(valkey_url: str) -> Iterator[Client]:
-    """Return a client on a new namespace with four shards and a clock that stands still."""
-    client, _ = open_with_clock(valkey_url, shards=4)
-    with client:
-        yield client
+pytestmark = pytest.mark.namespace(shards=4)
 
 
 def reader_of(url: str, client: Client, **options: str) -> JobsReader:
@@ -98,7 +90,6 @@ def test_small_sets_share_a_partition(valkey_url: str, hr: Client) -> None:
     hr.queue(names[0]).pop("worker-1", lease=math.inf)
     reader = reader_of(valkey_url, hr)
     [part] = reader.partitions()
-    assert isinstance(part, JobsPartition)
     assert len(part.value) == 30
     assert sorted(ids_of(reader)) == sorted(names)
     assert list(reader.read(InputPartition(None))) == []
@@ -117,5 +108,5 @@ def test_spark_reads_the_table_jobs(spark: SparkSession, valkey_url: str) -> Non
         [row] = found.where("array_contains(tags, 'late')").collect()
         assert (row.id, bytes(row.data), row.tags) == ("next", b'{"to":"ada"}', ["vip", "late"])
         stream = spark.readStream.format("headrace").options(url=valkey_url, table="jobs").load()
-        with pytest.raises(PySparkException, match="cannot be a stream"):
+        with pytest.raises(PySparkException, match="cannot be read as a stream"):
             stream.writeStream.format("noop").start().awaitTermination(60)

@@ -29,7 +29,7 @@ def test_events_are_synced_and_files_compacted(
     assert cli("lake", "compact", "--lake", place).out == "Nothing to compact.\n"
 
     client.queue("mail").put_many(range(10))
-    # The lake is reached through the JVM as well.
+    # The same lake can also be read through the JVM, with a file:// URL.
     output = cli("lake", "sync", "--to", f"file://{place}", "--json").json
     assert (output["batches"], output["events"], output["missing"], output["behind"]) == (
         1,

@@ -16,7 +16,7 @@ from headrace.spark.offsets import Offsets
 
 GOLDEN = Path(__file__).parent / "golden" / "offsets-v1.json"
 
-# Twelve shards, so that sorting as text and as numbers differ.
+# With twelve shards, the order by text differs from the order by number.
 OFFSETS = {shard: f"{1_700_000_000_000 + shard}-{10 * shard}" for shard in reversed(range(12))}
 
 
@@ -68,7 +68,7 @@ def test_shards_without_offset_start_at_first_event() -> None:
 def test_offsets_of_another_log_are_refused() -> None:
     with pytest.raises(NamespaceMismatch, match="is for shard 3, but the namespace has 3 shards"):
         offsets.beginning({3: "1-1"}, ENDS)
-    with pytest.raises(NamespaceMismatch, match="is event 21, but its log ends with event 20"):
+    with pytest.raises(NamespaceMismatch, match="is event 21, but the log ends with event 20"):
         offsets.beginning({0: "200-21"}, ENDS)
     with pytest.raises(NamespaceMismatch, match="start again"):
         offsets.ending({2: "90-8"}, {}, ENDS)
@@ -91,7 +91,7 @@ def test_entry_within_the_log_is_looked_up(
 
 @pytest.mark.parametrize(("entry", "oldest"), [("901-4", "900-5"), ("1000-4", None)])
 def test_trimmed_entry_newer_than_oldest_entry_is_refused(entry: str, oldest: str | None) -> None:
-    with pytest.raises(NamespaceMismatch, match="was never in its log"):
+    with pytest.raises(NamespaceMismatch, match="was never in this log"):
         offsets.to_be_found({0: entry}, [LogEnds(oldest, "999-20")])
 
 
@@ -162,7 +162,7 @@ def test_step_is_bounded_and_makes_progress(
     }
     shares = offsets.fair_shares(spans, ends, most)
     assert sum(shares.values()) == min(most, sum(there.values()))
-    # Shares differ by at most one among the shards that need more.
+    # The shares of shards that have more events than their share differ by at most one.
     wanting = [shares[shard] for shard in there if shares[shard] < there[shard]]
     assert all(share - 1 <= least for share in shares.values() for least in wanting)
     found = ends_of(log, most)

@@ -16,18 +16,13 @@ from headrace.lake.files import Files, LocalFiles
 from headrace.lake.lake import Lake, LakeMoved, LakeNotFound, open_lake
 from headrace.lake.lock import LakeBusy
 from headrace.spark import batch_files
-from headrace.spark.batch_files import BatchMismatch, FilePart, read_parts
+from headrace.spark.batch_files import BatchMismatch, FilePart, written_parts
 from headrace.spark.hadoop_files import HadoopFiles
 from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import follow, sync
 from tests.spark.support.lakes import Died, DyingFiles, expect_equal, expect_proof, rows_of
 
 pytestmark = pytest.mark.namespace(shards=2, server_clock=True)
-
-
-@pytest.fixture
-def server(valkey_url: str, hr: Client) -> ServerAddress:
-    return ServerAddress(url=valkey_url, namespace=hr.core.namespace)
 
 
 @pytest.fixture
@@ -69,14 +64,14 @@ PLAIN = (*("id", "j", "queue", "mail", "attempt", "0", "worker", ""), *("priorit
 
 
 def test_lake_equals_log(
-    spark: SparkSession, hr: Client, server: ServerAddress, place: Files
+    spark: SparkSession, hr: Client, address: ServerAddress, place: Files
 ) -> None:
     work(hr, 20)
     yesterday = dt.datetime.now(dt.UTC) - dt.timedelta(days=1)
     ms = str(int(yesterday.timestamp() * 1000))
     write_entry(hr, "kind", "mystery", *PLAIN, "v", "9", "at", ms, "colour", "blue")
     told = list(hr.events())
-    found = list(sync(spark, server, place, batch=60))
+    found = list(sync(spark, address, place, batch=60))
 
     lake = Lake.open(place)
     expect_equal(spark, lake, told)
@@ -91,23 +86,23 @@ def test_lake_equals_log(
     assert (late["version"], late["more"]) == (9, {"colour": b"blue"})
     assert {file.queue for file in lake.snapshot().files} == {"mail", "a/b é"}
 
-    assert list(sync(spark, server, place)) == []
+    assert list(sync(spark, address, place)) == []
     work(hr, 2)
-    [more] = sync(spark, server, place)
+    [more] = sync(spark, address, place)
     assert more.number == 4
     expect_equal(spark, lake, hr.events())
 
 
 @pytest.mark.timeout(300)
 def test_sync_that_dies_at_any_step_loses_and_duplicates_nothing(
-    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
+    spark: SparkSession, hr: Client, address: ServerAddress, files: LocalFiles
 ) -> None:
     work(hr, 2)
-    list(sync(spark, server, files))
+    list(sync(spark, address, files))
     lake = Lake.open(files)
     work(hr, 1)
     counting = DyingFiles(str(files))
-    list(sync(spark, server, counting))
+    list(sync(spark, address, counting))
     assert counting.operations == [
         "list begun",
         "list .making",
@@ -122,28 +117,28 @@ def test_sync_that_dies_at_any_step_loses_and_duplicates_nothing(
         for after in (False, True):
             work(hr, 1)
             with pytest.raises(Died):
-                list(sync(spark, server, DyingFiles(str(files), nth, after=after)))
+                list(sync(spark, address, DyingFiles(str(files), nth, after=after)))
             expect_proof(hr, lake)
-    list(sync(spark, server, files))
+    list(sync(spark, address, files))
     expect_equal(spark, lake, hr.events())
     expect_proof(hr, lake)
 
 
 def test_trimmed_events_become_gap_rows(
-    spark: SparkSession, hr: Client, server: ServerAddress, place: Files
+    spark: SparkSession, hr: Client, address: ServerAddress, place: Files
 ) -> None:
     hr.config.set("events_count", 100)
     hr.config.set("events_cap", 300)
     queue = hr.queue("mail")
-    with server.open() as client:
+    with address.open() as client:
         open_lake(place, client)
-    list(sync(spark, server, place))
+    list(sync(spark, address, place))
     queue.put_many(range(6000))
     told = list(hr.events())
     dropped = {row.shard: row.dropped for row in hr.lakes.list()}
     assert 6000 - sum(dropped.values()) == len(told) < 5000
 
-    [batch] = sync(spark, server, place)
+    [batch] = sync(spark, address, place)
     lake = Lake.open(place)
     assert (batch.events, batch.missing) == (6000, sum(dropped.values()))
     assert lake.snapshot().missing == batch.missing
@@ -156,10 +151,10 @@ def test_trimmed_events_become_gap_rows(
 
 
 def test_lake_of_another_log_is_refused(
-    spark: SparkSession, valkey_url: str, hr: Client, server: ServerAddress, files: LocalFiles
+    spark: SparkSession, valkey_url: str, hr: Client, address: ServerAddress, files: LocalFiles
 ) -> None:
     hr.queue("mail").put_many(range(10))
-    list(sync(spark, server, files))
+    list(sync(spark, address, files))
     with headrace.connect(valkey_url, namespace=uuid4().hex) as other:
         elsewhere = ServerAddress(url=valkey_url, namespace=other.core.namespace)
         with pytest.raises(LakeRefused, match=r"has the events of namespace .* a separate lake"):
@@ -169,14 +164,14 @@ def test_lake_of_another_log_is_refused(
     [begun] = hr.core.transport.send([(1, ("HGET", meta, "created"))])
     hr.core.transport.send([(1, ("HSET", meta, "created", int(begun) + 1))])
     with pytest.raises(LakeRefused, match="deleted and recreated: use a new lake"):
-        list(sync(spark, server, files))
+        list(sync(spark, address, files))
     hr.core.transport.send([(1, ("HSET", meta, "created", begun))])
 
     hr.core.transport.send([(0, ("HINCRBY", hr.core.key(0, "log"), "number", -1))])
     with pytest.raises(
         LakeRefused, match=r"the newest event on the server is number .* lost events"
     ):
-        list(sync(spark, server, files))
+        list(sync(spark, address, files))
 
 
 def test_unknown_namespace_creates_no_lake(
@@ -190,27 +185,27 @@ def test_unknown_namespace_creates_no_lake(
 
 @pytest.mark.parametrize("batch", [0, -1, 1.5, "5", True])
 def test_invalid_batch_size_is_refused(
-    spark: SparkSession, server: ServerAddress, files: LocalFiles, batch: int
+    spark: SparkSession, address: ServerAddress, files: LocalFiles, batch: int
 ) -> None:
     with pytest.raises(InvalidArgument, match="batch must be"):
-        list(sync(spark, server, files, batch=batch))
+        list(sync(spark, address, files, batch=batch))
 
 
 def test_second_sync_is_refused_and_without_lock_only_one_commits(
-    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
+    spark: SparkSession, hr: Client, address: ServerAddress, files: LocalFiles
 ) -> None:
     work(hr, 5)
-    first = sync(spark, server, files, batch=10)
+    first = sync(spark, address, files, batch=10)
     next(first)
     with pytest.raises(LakeBusy, match="another sync"):
-        list(sync(spark, server, files))
+        list(sync(spark, address, files))
 
     lake = Lake.open(files)
     lake.commit(lake.snapshot(), "a compaction")
     next(first)
 
     files.delete("locks")
-    list(sync(spark, server, files))
+    list(sync(spark, address, files))
     with pytest.raises(LakeMoved):
         next(first)
     expect_equal(spark, lake, hr.events())
@@ -220,19 +215,19 @@ def test_second_sync_is_refused_and_without_lock_only_one_commits(
 def test_incomplete_batch_is_not_committed(
     spark: SparkSession,
     hr: Client,
-    server: ServerAddress,
+    address: ServerAddress,
     files: LocalFiles,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     work(hr, 3)
 
-    def lose_one(place: LocalFiles, paths: list[str]) -> list[FilePart]:
-        place.delete(paths[0])
-        return read_parts(place, paths)
+    def lose_one(spark: SparkSession, lake: Lake, batch: str) -> list[FilePart]:
+        files.delete(files.list("events")[0].path)
+        return written_parts(spark, lake, batch)
 
-    monkeypatch.setattr(batch_files, "read_parts", lose_one)
+    monkeypatch.setattr(batch_files, "written_parts", lose_one)
     with pytest.raises(BatchMismatch, match="nothing was committed"):
-        list(sync(spark, server, files))
+        list(sync(spark, address, files))
     assert Lake.open(files).snapshot().number == 0
     assert {row.entry for row in hr.lakes.list()} == {"0-0"}
 
@@ -240,30 +235,31 @@ def test_incomplete_batch_is_not_committed(
 def test_files_of_failed_attempts_are_deleted(
     spark: SparkSession,
     hr: Client,
-    server: ServerAddress,
+    address: ServerAddress,
     files: LocalFiles,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     work(hr, 3)
 
     def with_a_leftover(batch: str) -> str:
+        monkeypatch.setattr(batch_files, "folder_of", batch_lifecycle.folder_of)
         files.create(
             f"{batch_lifecycle.folder_of(batch)}/day=2026-11-01/queue=mail/part.parquet", b"half"
         )
         return batch_lifecycle.folder_of(batch)
 
     monkeypatch.setattr(batch_files, "folder_of", with_a_leftover)
-    list(sync(spark, server, files))
+    list(sync(spark, address, files))
     snapshot = Lake.open(files).snapshot()
     assert [found.path for found in files.list("events")] == [file.path for file in snapshot.files]
 
 
 def test_follow_runs_until_stopped(
-    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
+    spark: SparkSession, hr: Client, address: ServerAddress, files: LocalFiles
 ) -> None:
     work(hr, 3)
     stopping = threading.Event()
-    following = follow(spark, server, files, stopping=stopping, interval=0.01, batch=10)
+    following = follow(spark, address, files, stopping=stopping, interval=0.01, batch=10)
     assert next(following).events == 10
     assert next(following).behind == 0
     work(hr, 1)
@@ -274,10 +270,10 @@ def test_follow_runs_until_stopped(
 
 
 def test_sync_does_not_change_session_settings(
-    spark: SparkSession, hr: Client, server: ServerAddress, files: LocalFiles
+    spark: SparkSession, hr: Client, address: ServerAddress, files: LocalFiles
 ) -> None:
     name = "spark.sql.parquet.outputTimestampType"
     before = spark.conf.get(name)
     hr.queue("mail").put(1)
-    list(sync(spark, server, files))
+    list(sync(spark, address, files))
     assert spark.conf.get(name) == before

@@ -36,7 +36,7 @@ LONGEST_LIFE = 2.0
 
 
 class Reader(threading.Thread):
-    """Reads the whole log, and prevents trimming of events that it has not read."""
+    """Reads the whole log. The server trims only events that this reader has read."""
 
     def __init__(self, hr: Client) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Reader(threading.Thread):
 
 
 class Producer(threading.Thread):
-    """Creates a few events at a time while syncs run, and at least `wanted` in total."""
+    """Creates a few events at a time while syncs run, and at least `wanted` events in total."""
 
     def __init__(self, hr: Client) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ def test_lake_equals_log_after_sync_is_killed_repeatedly(
         hr.config.set("events_count", 100)
         hr.config.set("events_age", 1)
         server = ServerAddress(url=valkey_url, namespace=hr.core.namespace)
-        # Create the lake first: events before it may be trimmed.
+        # Create the lake first, because the server may trim events before a lake exists.
         assert list(sync(spark, server, LocalFiles(place))) == []
         reader, producer = Reader(hr), Producer(hr)
         reader.start()

@@ -62,7 +62,7 @@ def test_step_limits_number_of_bars(seconds: int, step: int) -> None:
     [(1, "second"), (30, "30 seconds"), (60, "minute"), (7200, "2 hours"), (86400, "day")],
 )
 def test_title_has_the_step(step: int, words: str) -> None:
-    assert drawn(step, completed=[1]).title == f"attempts that ended, every {words}"
+    assert drawn(step, completed=[1]).title == f"attempts that ended, per {words}"
 
 
 def test_file_has_the_format_of_its_suffix(tmp_path: Path) -> None:

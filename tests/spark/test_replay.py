@@ -161,6 +161,14 @@ def test_replay_into_another_namespace_is_refused(
             pass
 
 
+@pytest.mark.parametrize(
+    "where", ["reflect('java.lang.System', 'getenv') is null", "id in (select id from jobs)"]
+)
+def test_condition_that_could_do_more_is_refused(past: Past, where: str) -> None:
+    with pytest.raises(InvalidArgument, match="queries cannot"):
+        replay.choose_jobs(past.jobs, where)
+
+
 @pytest.mark.parametrize("where", ["queue = ", "colour = 'red'", "", "1 + 1"])
 def test_invalid_condition_is_refused(past: Past, where: str) -> None:
     with pytest.raises(InvalidArgument, match="where") as refused:

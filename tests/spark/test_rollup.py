@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from random import Random
@@ -24,32 +24,20 @@ from headrace.spark.options import ServerAddress
 from headrace.spark.query import VIEWS, open_history
 from headrace.spark.rollup import rollup
 from headrace.testing import open_with_clock
-from tests.spark.support.histories import Chance, all_events, lake_of
+from tests.spark.support.histories import all_events, lake_of
 from tests.spark.support.lakes import Died, DyingFiles
 from tests.spark.support.tables import KEYS, expect_table
 
-# The first query of Spark takes long on a busy machine.
+# The first Spark query takes a long time on a busy machine.
 pytestmark = pytest.mark.timeout(900)
 
-
-@pytest.fixture(scope="module")
-def hr(valkey_url: str) -> Iterator[Client]:
-    client, clock = open_with_clock(valkey_url, shards=2)
-    with client:
-        chance = Chance(client, clock, seed=2)
-        chance.steps(500)
-        chance.rare_deeds()
-        yield client
+# The random history of the fixture `history_client`.
+HISTORY_SEED, HISTORY_STEPS = 2, 500
 
 
 @pytest.fixture(scope="module")
-def story(hr: Client) -> list[Event]:
-    return all_events(hr)
-
-
-@pytest.fixture(scope="module")
-def server(hr: Client, valkey_url: str) -> ServerAddress:
-    return ServerAddress(url=valkey_url, namespace=hr.core.namespace)
+def story(history_client: Client) -> list[Event]:
+    return all_events(history_client)
 
 
 def numbers(story: list[Event], day: date) -> dict[int, int]:
@@ -102,11 +90,11 @@ class DyingInBuild(DyingFiles):
 @pytest.fixture(scope="module")
 def rolled(
     spark: SparkSession,
-    hr: Client,
+    history_client: Client,
     story: list[Event],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Rolled:
-    return Rolled(spark, LocalFiles(tmp_path_factory.mktemp("lake")), story, hr)
+    return Rolled(spark, LocalFiles(tmp_path_factory.mktemp("lake")), story, history_client)
 
 
 def test_first_rollup_builds_all_days_at_once(rolled: Rolled) -> None:
@@ -115,9 +103,13 @@ def test_first_rollup_builds_all_days_at_once(rolled: Rolled) -> None:
 
 @pytest.mark.parametrize("name", [name for name in VIEWS if name != "events"])
 def test_table_combines_stored_days_lake_and_server(
-    name: str, spark: SparkSession, rolled: Rolled, server: ServerAddress, story: list[Event]
+    name: str,
+    spark: SparkSession,
+    rolled: Rolled,
+    history_address: ServerAddress,
+    story: list[Event],
 ) -> None:
-    with open_history(spark, rolled.lake, server) as now:
+    with open_history(spark, rolled.lake, history_address) as now:
         assert [built.day for built in now.built] == rolled.days[:-3]
         assert now.later == rolled.days[-3:]
         expect_table(name, now.table(name), story)
@@ -156,16 +148,16 @@ def test_next_rollup_builds_only_changed_days(
 def test_history_has_every_event_once_wherever_the_lake_ends(
     seed: int,
     spark: SparkSession,
-    hr: Client,
-    server: ServerAddress,
+    history_client: Client,
+    history_address: ServerAddress,
     story: list[Event],
     tmp_path: Path,
 ) -> None:
     last = numbers(story, days_of(story)[-1])
     upto = {shard: Random(seed * 2 + shard).randint(0, number) for shard, number in last.items()}
-    lake = lake_of(LocalFiles(tmp_path), story, upto, hr)
+    lake = lake_of(LocalFiles(tmp_path), story, upto, history_client)
 
-    with open_history(spark, lake, server) as now:
+    with open_history(spark, lake, history_address) as now:
         rows = now.events.select("shard", "number", "kind", "job_id", "at", "day").collect()
 
     assert sorted(tuple(row) for row in rows) == sorted(
@@ -259,7 +251,7 @@ def test_days_are_built_together_if_clock_was_set_back_over_midnight(
         for upto in (*seen, len(story)):
             lake = lake_of(files, story, {0: upto}, client)
             runs += [run.days for run in rollup(spark, lake)]
-    # The first rollup, one after a late event, and one after more events of the second day.
+    # One rollup at first, one after a late event, and one after more events of the second day.
     assert runs == [(date(2026, 1, 5), date(2026, 1, 6))] * 3
     with open_history(spark, lake) as now:
         assert now.later == []

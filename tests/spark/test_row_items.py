@@ -51,7 +51,7 @@ KINDS: dict[str, types.DataType] = {
 
 
 def columns(said: str, *, origin: bool = False) -> RowColumns:
-    """Return the columns of a schema in text. Spark parses such text only in a session."""
+    """Parse a schema without Spark, which could parse the text only in a session."""
     pairs = [column.split(" ") for column in said.split(", ")]
     fields = [types.StructField(name, KINDS[kind]) for name, kind in pairs]
     return columns_of(types.StructType(fields), origin=origin)
@@ -98,7 +98,7 @@ def test_data_fields_may_be_columns() -> None:
         ("data string, origin string", "unknown column 'origin'"),
         ("data string, data. string", "unknown column 'data.'"),
         ("data string, ID string", "unknown column 'ID'"),
-        ("id string", "one column 'data'.*neither among id"),
+        ("id string", "one column 'data'.*have neither \\(columns: id\\)"),
         ("data string, data.to string", "one column 'data'.*both"),
         ("data string, id int", "column 'id' must hold a string, not int"),
         ("data string, priority string", "column 'priority' must hold a number, not string"),
@@ -117,12 +117,20 @@ def test_wrong_column_is_named(said: str, says: str) -> None:
 
 
 def test_frame_without_columns_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="neither among no columns"):
+    with pytest.raises(InvalidArgument, match=r"neither \(columns: none\)"):
         columns_of(types.StructType([]))
 
 
 def test_replay_rows_have_an_origin_column() -> None:
     assert columns("data string, origin string", origin=True).options == ("origin",)
+
+
+def test_origin_of_a_replayed_row_is_an_option_of_its_job(core: Core) -> None:
+    of = columns("data string, origin string", origin=True)
+
+    assert items(core, of, data=["x"], origin=["old"])[0][3] == {"origin": "old"}
+    with pytest.raises(InvalidArgument, match="column 'origin' of a row"):
+        items(core, of, data=["x"], origin=["x" * 10_000])
 
 
 # Rows
@@ -166,7 +174,7 @@ def test_raw_codec_keeps_bytes(valkey_url: str) -> None:
         [(_, found)] = items(client.core, PLAIN, data=[b"\x00\xff"])
 
         assert found == b"\x00\xff"
-        with pytest.raises(InvalidArgument, match="column 'data' of a row with 'x'"):
+        with pytest.raises(InvalidArgument, match="column 'data' of a row has the value 'x'"):
             items(client.core, PLAIN, data=["x"])
 
 
@@ -210,16 +218,44 @@ def test_delay_may_be_interval_or_decimal(core: Core) -> None:
 @pytest.mark.parametrize(
     ("said", "given", "says"),
     [
-        ("id string, data int", {"id": ["a", None]}, "column 'id' of a row with None"),
-        ("id string, data int", {"id": ["a", ""]}, "column 'id' of a row with '': .* empty"),
-        ("id string, data int", {"id": ["a", "b" * 300]}, "column 'id' of a row with 'bbb"),
+        ("id string, data int", {"id": ["a", None]}, "column 'id' of a row has the value None"),
+        (
+            "id string, data int",
+            {"id": ["a", ""]},
+            "column 'id' of a row has the value '': .* empty",
+        ),
+        (
+            "id string, data int",
+            {"id": ["a", "b" * 300]},
+            "column 'id' of a row has the value 'bbb",
+        ),
         ("id string, data int", {"id": ["a", "b\n"]}, "column 'id'.*control characters"),
-        ("data int, priority double", {"priority": [1, math.nan]}, "'priority' of a row with nan"),
-        ("data int, tags strings", {"tags": [["a"], [""]]}, r"'tags' of a row with \[''\]"),
-        ("data int, tags strings", {"tags": [["a"], [None]]}, r"'tags' of a row with \[None"),
-        ("data int, delay double", {"delay": [1.0, -1.0]}, "column 'delay' of a row with -1.0"),
-        ("data int, key string", {"key": ["a", ""]}, "column 'key' of a row with ''"),
-        ("data int, retries int", {"retries": [1, -1]}, "column 'retries' of a row with -1"),
+        (
+            "data int, priority double",
+            {"priority": [1, math.nan]},
+            "'priority' of a row has the value nan",
+        ),
+        (
+            "data int, tags strings",
+            {"tags": [["a"], [""]]},
+            r"'tags' of a row has the value \[''\]",
+        ),
+        (
+            "data int, tags strings",
+            {"tags": [["a"], [None]]},
+            r"'tags' of a row has the value \[None",
+        ),
+        (
+            "data int, delay double",
+            {"delay": [1.0, -1.0]},
+            "column 'delay' of a row has the value -1.0",
+        ),
+        ("data int, key string", {"key": ["a", ""]}, "column 'key' of a row has the value ''"),
+        (
+            "data int, retries int",
+            {"retries": [1, -1]},
+            "column 'retries' of a row has the value -1",
+        ),
     ],
 )
 def test_wrong_value_is_named_with_its_column(
@@ -232,9 +268,13 @@ def test_wrong_value_is_named_with_its_column(
 
 
 def test_data_that_cannot_be_encoded_is_named(core: Core) -> None:
-    with pytest.raises(InvalidArgument, match=r"column 'data' of a row with nan: .*no NaN"):
+    with pytest.raises(
+        InvalidArgument, match=r"column 'data' of a row has the value nan: .*no NaN"
+    ):
         items(core, PLAIN, data=[1.0, math.nan])
-    with pytest.raises(InvalidArgument, match=r"column 'data' of a row with 'xxx.*1048576 bytes"):
+    with pytest.raises(
+        InvalidArgument, match=r"column 'data' of a row has the value 'xxx.*1048576 bytes"
+    ):
         items(core, PLAIN, data=["x" * (1 << 20)])
 
 

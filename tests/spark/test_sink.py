@@ -113,7 +113,7 @@ def test_wrong_row_publishes_nothing(spark: SparkSession, hr: Client, valkey_url
         fn.col("id").alias("data"),
         fn.when(fn.col("id") < 1999, 1.0).otherwise(-1.0).alias("delay"),
     )
-    with pytest.raises(PySparkException, match=r"(?s)column 'delay' of a row with -1\.0"):
+    with pytest.raises(PySparkException, match=r"(?s)column 'delay' of a row has the value -1\.0"):
         save(frame, hr, valkey_url)
 
     assert hr.queues() == {}
@@ -125,7 +125,7 @@ def test_wrong_row_publishes_nothing(spark: SparkSession, hr: Client, valkey_url
 
 @pytest.fixture
 def drop(tmp_path: Path) -> Path:
-    """A folder for input files; each file becomes a batch."""
+    """A folder for input files. Each file becomes a batch of the stream."""
     folder = tmp_path / "in"
     folder.mkdir()
     return folder
@@ -158,7 +158,7 @@ def test_repeated_last_batch_of_stream_is_written_once(
     query = run_stream(spark, hr, valkey_url, drop)
     assert numbers(hr) == [*range(6)]
 
-    # The state after a driver died between the commit of the sink and its own.
+    # The state after a driver died between the commit of the sink and the commit of the query.
     commits = drop.parent / "checkpoint" / "commits"
     for path in (commits / "2", commits / ".2.crc"):
         path.unlink(missing_ok=True)

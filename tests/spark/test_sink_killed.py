@@ -50,7 +50,7 @@ def killed_again_and_again(home: Path, *, batches: int, kills: int, shards: int)
         connect(url, namespace=f"s-{uuid4().hex[:8]}", shards=shards) as hr,
     ):
         for number in range(kills):
-            # Each run of the driver writes its part of the batches.
+            # Each run of the driver writes some of the batches.
             until = batches * (number + 1) // (kills + 2)
             one_life(hr, url, home, until=until, then=chance.uniform(0, 1.5))
         one_life(hr, url, home, until=None, then=0)
@@ -72,7 +72,7 @@ def jobs_of(hr: Client) -> list[Job]:
 
 
 def one_life(hr: Client, url: str, home: Path, *, until: int | None, then: float) -> None:
-    """Run a driver until the jobs of `batches` batches exist, and a little longer."""
+    """Run a driver until the jobs of `batches` batches exist, and then for a short time."""
     command = [sys.executable, "-m", DRIVER, url, hr.core.namespace, str(home)]
     log = (home / "log").open("ab")
     with log, subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True) as driver:

@@ -1,4 +1,4 @@
-"""The writers of the sink, pickled and called as Spark does it, but without Spark."""
+"""Tests that pickle and call the writers of the sink without Spark, in the way that Spark does."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def options(hr: Client, valkey_url: str) -> dict[str, str]:
 
 
 def moved(value: T) -> T:
-    """Return a copy, as another process gets it."""
+    """Return a pickled copy of an object, which is what another process gets."""
     found: T = pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
     return found
 
@@ -142,7 +142,7 @@ def test_aborted_write_leaves_nothing(hr: Client, options: dict[str, str]) -> No
 
     assert held(hr) == []
     assert not [key for key in dump(hr) if "}:staged" in key]
-    with pytest.raises(WriteAborted, match="nothing of it was published"):
+    with pytest.raises(WriteAborted, match="No row was published"):
         writer.commit(messages)
 
 
@@ -152,7 +152,7 @@ def test_write_with_expired_rows_publishes_nothing(hr: Client, options: dict[str
     [lost] = [key for key in dump(hr) if "}:staged" in key and key.endswith(name_of(messages[1]))]
     hr.core.transport.send([(0, ("DEL", lost))])
 
-    with pytest.raises(StagedLost, match="nothing was published"):
+    with pytest.raises(StagedLost, match="Nothing was published"):
         writer.commit(messages)
     writer.abort(messages)
 
@@ -210,7 +210,7 @@ def test_stream_batch_without_partitions_writes_nothing(
 def test_broken_connection_loses_and_duplicates_nothing(
     hr: Client, options: dict[str, str], valkey_url: str, op: str, moment: str
 ) -> None:
-    sha = hr.core.library[op].sha
+    sha = hr.core.library[op].name
     with way_to(valkey_url) as way:
         writer = batch_writer({**options, "url": way.url}, SCHEMA, False)
         for rows in ([0], [1, 2, 3]):
@@ -229,7 +229,7 @@ def test_commit_whose_reply_was_lost_succeeds_when_repeated(
     hr: Client, options: dict[str, str], valkey_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.spark.options.RETRY_FOR", 0.1)
-    commit = hr.core.library["commit"].sha
+    commit = hr.core.library["commit"].name
     with way_to(valkey_url) as way:
         writer = stream_writer({**options, "url": way.url}, SCHEMA, False)
         writer.commit(staged(writer, [0]), 0)

@@ -51,7 +51,7 @@ def test_batch_has_every_event_of_every_shard_once(
     fill(client, {0: 3, 1: 250, 3: 40})
     client.leases.complete(client.queue("mail").pop("worker-1", count=20))
     found = events_of(spark, valkey_url, client, eventsPerPartition=60)
-    # Events by shard: about 23, about 250 in five parts, none, about 40.
+    # The four shards have about 23 events, 250 events in five parts, no events, and 40 events.
     assert found.rdd.getNumPartitions() >= 6
     rows = [row.asDict() for row in found.collect()]
     told = {(event.shard, event.number): event for event in client.events()}
@@ -78,7 +78,7 @@ def test_offsets_limit_a_batch(spark: SparkSession, valkey_url: str, client: Cli
         endingOffsets=json.dumps({"0": end, "1": "0-0"}),
         eventsPerPartition=2,
     )
-    # Events 4 to 7 of shard 0, and none of the shards without an end or with the end 0-0.
+    # This reads events 4 to 7 of shard 0. Shards without an end, or with the end 0-0, are not read.
     assert in_order(found) == [(0, number) for number in range(4, 8)]
     assert in_order(found) == [(0, number) for number in range(4, 8)]
 
@@ -112,7 +112,7 @@ def stream_of(spark: SparkSession, url: str, client: Client, **options: object) 
 
 
 def drained(stream: DataFrame, place: Path) -> StreamingQuery:
-    """Write the present events of a stream to files, then stop."""
+    """Write the current events of a stream to files, then stop the stream."""
     query = (
         stream.select("shard", "number", "kind")
         .writeStream.format("parquet")

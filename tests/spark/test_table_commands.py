@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.timeout(900)]
 
 @pytest.fixture
 def place(client: Client, tmp_path: Path) -> Path:  # noqa: F811
-    """Return the folder of a lake that has all but the last two events."""
+    """Return the folder of a lake that has all events except the last two."""
     mail = client.queue("mail")
     mail.put("x", id="a", tags=["vip"])
     mail.pop("ada")[0].fail("Boom", "it broke")
@@ -51,7 +51,7 @@ def test_the_history_is_rolled_up_asked_and_compared(
         ["queue", "put", "failures"],
         ["mail", "1", "1"],
     ]
-    # With --live also what the lake does not have yet.
+    # With --live, the tables include events that are not in the lake yet.
     assert cli("lake", "sql", question, "--live", "--json", *here).json == {
         "queue": "mail",
         "put": 2,
@@ -61,9 +61,12 @@ def test_the_history_is_rolled_up_asked_and_compared(
     assert cli("lake", "sql", "from failures", "--to", str(out), *here).code == 0
     assert pq.read_table(out).to_pylist()[0]["message"] == "it broke"
     csv = place.parent / "answer.csv"
-    assert cli("lake", "sql", f"{question};", "--to", str(csv), *here).code == 0
+    formula = "select queue, put, failures, '=1+1' as sum from daily where by = 'all';"
+    assert cli("lake", "sql", formula, "--to", str(csv), *here).code == 0
     [part] = csv.glob("*.csv")
-    assert pd.read_csv(part).to_dict("records") == [{"queue": "mail", "put": 1, "failures": 1}]
+    assert pd.read_csv(part).to_dict("records") == [
+        {"queue": "mail", "put": 1, "failures": 1, "sum": "'=1+1"}
+    ]
 
     result = cli("audit", *here)
     assert (result.code, result.err) == (0, "")
@@ -74,7 +77,7 @@ def test_the_history_is_rolled_up_asked_and_compared(
     result = cli("audit", *here)
     assert result.code == 1
     assert "the lake and the server differ: queue 'mail'" in result.err
-    assert "the number of failures is 1 in the lake, 2 on the server" in result.err
+    assert "the number of failures is 1 in the lake and 2 on the server" in result.err
     assert cli("audit", "--json", *here).json["lake"]["differences"] == [
         result.err.split(": ", 2)[2].strip()
     ]

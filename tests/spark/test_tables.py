@@ -1,7 +1,8 @@
-"""Tables over random histories equal those of the reference."""
+"""Tables over random histories equal the tables of the reference."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -88,3 +89,11 @@ def test_merged_days_equal_one_long_day(events: DataFrame) -> None:
     assert found.keys() == expected.keys()
     for key, row in expected.items():
         expect_row("merged", key, found[key], row)
+
+
+@pytest.mark.parametrize("name", tables.__all__)
+def test_example_of_docstring_runs(name: str, events: DataFrame) -> None:
+    docstring = inspect.getdoc(getattr(tables, name)) or ""
+    [example] = [line.strip() for line in docstring.split("\n") if line.startswith("    ")]
+
+    exec(example, vars(tables) | {"events": events})  # noqa: S102 - our own docstrings

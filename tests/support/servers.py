@@ -28,6 +28,14 @@ from headrace.local_server.scratch import (
 
 HOST = "127.0.0.1"
 SLOTS = 16384
+# Options for a node of a Cluster; a replica need not wait for others.
+CLUSTER_NODE = ("--cluster-enabled", "yes", "--repl-diskless-sync-delay", "0")
+# Options for a server without server functions, such as Redis 6.
+WITHOUT_FUNCTIONS = tuple(
+    word
+    for command in ("FUNCTION", "FCALL", "FCALL_RO")
+    for word in ("--rename-command", command, "")
+)
 TRIES = 5
 
 
@@ -68,9 +76,9 @@ def redis7() -> Iterator[str | None]:
 def cluster(primaries: int = 3, binary: Path | None = None) -> Iterator[str]:
     """Start a Cluster that serves every slot; yield the URL of one node."""
     with ExitStack() as servers:
-        nodes = [listen(servers, binary, "--cluster-enabled", "yes") for _ in range(primaries)]
+        nodes = [listen(servers, binary, *CLUSTER_NODE) for _ in range(primaries)]
         _share_slots(nodes)
-        until(lambda: all(_is_whole(node, primaries) for node in nodes), "the Cluster is whole")
+        until(lambda: all(is_whole(node, primaries) for node in nodes), "the Cluster is whole")
         yield f"redis://{HOST}:{nodes[0]}"
 
 
@@ -88,7 +96,8 @@ def _order(port: int, *command: str) -> None:
     assert reply == "+OK", f"{' '.join(command)}: {reply}"
 
 
-def _is_whole(node: int, primaries: int) -> bool:
+def is_whole(node: int, primaries: int) -> bool:
+    """Return whether a node knows the owners of all slots, this many primaries."""
     found = server_process.ask((HOST, node), "CLUSTER", "INFO")
     return "cluster_state:ok" in found and f"cluster_size:{primaries}\r" in found
 
@@ -101,6 +110,7 @@ class Sentinel:
     port: int
     service: str
     primary: int
+    replica: int
 
     def kill_primary(self) -> None:
         """End the first primary with kill -9."""
@@ -116,11 +126,11 @@ def sentinel(service: str = "headrace", binary: Path | None = None) -> Iterator[
     with ExitStack() as servers:
         primary = listen(servers, binary, "--repl-diskless-sync-delay", "0")
         replica = listen(servers, binary, "--replicaof", f"{HOST} {primary}")
-        until(lambda: _says(replica, "replication", "link_status:up"), "the replica has its data")
+        until(lambda: is_online(replica), "the replica has its data")
         port = _listen_as_sentinel(servers, binary, service, primary)
         known = f"name={service},status=ok,address={HOST}:{primary},slaves=1"
         until(lambda: _says(port, "sentinel", known), "the Sentinel knows the replica")
-        yield Sentinel(HOST, port, service, primary)
+        yield Sentinel(HOST, port, service, primary, replica)
 
 
 def _listen_as_sentinel(servers: ExitStack, binary: Path | None, service: str, primary: int) -> int:
@@ -131,6 +141,11 @@ def _listen_as_sentinel(servers: ExitStack, binary: Path | None, service: str, p
         f"sentinel failover-timeout {service} 2000\n"
     )
     return listen(servers, binary, "--sentinel", settings=settings)
+
+
+def is_online(replica: int) -> bool:
+    """Return whether a replica has the data of its primary and is connected to it."""
+    return _says(replica, "replication", "link_status:up")
 
 
 def _says(port: int, section: str, words: str) -> bool:
@@ -237,3 +252,12 @@ def _is_free(port: int) -> bool:
         probe.bind((HOST, port))
         return True
     return False
+
+
+def listens_on(port: int, address: str) -> bool:
+    """Return whether a process accepts connections to this port of this address."""
+    try:
+        socket.create_connection((address, port), timeout=10).close()
+    except ConnectionRefusedError:
+        return False
+    return True

@@ -18,6 +18,7 @@ from headrace.operations.lakes import mark_lake
 from headrace.telemetry import ServerCollector, server_metrics
 from headrace.transport.drive import drive
 from tests.support.clients import Location
+from tests.support.servers import listens_on
 
 MAIN = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
 
@@ -166,17 +167,25 @@ def _unreachable(commands: list[object]) -> list[Exception]:
     return [ConnectionError("gone") for _ in commands]
 
 
-def test_metrics_command_serves_until_ctrl_c(valkey_url: str) -> None:
+@pytest.mark.parametrize(
+    ("address", "served"),
+    [((), False), (("--address", "0.0.0.0"), True)],  # noqa: S104
+)
+def test_metrics_command_serves_until_ctrl_c(
+    valkey_url: str, address: tuple[str, ...], *, served: bool
+) -> None:
     namespace = f"test-{uuid4().hex[:12]}"
     with headrace.connect(valkey_url, namespace=namespace) as client:
         client.queue("mail").put({})
-    options = ["metrics", "--port", "0", "--url", valkey_url, "-n", namespace]
+    options = ["metrics", "--port", "0", *address, "--url", valkey_url, "-n", namespace]
     with subprocess.Popen([*MAIN, *options], stdout=subprocess.PIPE, env=os.environ) as serving:
         assert serving.stdout is not None
         said = serving.stdout.readline().decode()
         port = re.findall(r"on port (\d+)", said)[0]
         with urllib.request.urlopen(f"http://localhost:{port}/metrics", timeout=10) as answer:
             text = answer.read().decode()
+        # A server on all addresses also listens on this one.
+        assert listens_on(int(port), "127.0.0.2") is served
         serving.send_signal(2)
         assert serving.wait(20) == 0
 

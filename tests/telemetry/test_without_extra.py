@@ -38,7 +38,7 @@ def test_telemetry_without_the_extra_names_the_missing_package() -> None:
     for code in (
         "import headrace.telemetry; headrace.telemetry.instrument(headrace.App('shop'))",
         "import headrace.telemetry; headrace.telemetry.ServerCollector",
-        "from headrace.telemetry.worker_metrics import WorkerMetrics; WorkerMetrics(0)",
+        "from headrace.telemetry.worker_metrics import WorkerMetrics; WorkerMetrics(0, '::1')",
     ):
         assert "pip install 'headrace[telemetry]'" in run(code), code
 

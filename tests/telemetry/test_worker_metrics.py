@@ -15,7 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.processes import gone
-from tests.support.servers import until
+from tests.support.servers import listens_on, until
 from tests.worker.support.site import Site, Work
 
 SHOP = "tests.telemetry.support.shop:app"
@@ -60,7 +60,9 @@ def directory_of(work: Work) -> Path:
 
 def server_pid(work: Work) -> int:
     """Return the process that serves the metrics."""
-    [found] = [pid for pid in work.processes() if "headrace.telemetry.serving" in _command(pid)]
+    [found] = [
+        pid for pid in work.processes() if "headrace.telemetry.metrics_process" in _command(pid)
+    ]
     return found
 
 
@@ -157,6 +159,26 @@ def test_metrics_server_and_files_are_gone_after_the_supervisor_was_killed(site:
 
     until(lambda: all(map(gone, processes)), "no process is left")
     assert not directory.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "served"),
+    [((), False), (("--metrics-address", "0.0.0.0"), True)],  # noqa: S104
+)
+def test_metrics_are_served_to_other_machines_only_on_request(
+    site: Site, options: tuple[str, ...], *, served: bool
+) -> None:
+    work, port = start(site, *options)
+
+    assert listens_on(port, "127.0.0.1")
+    # A server on all addresses also listens on this one.
+    assert listens_on(port, "127.0.0.2") is served
+
+    # A restarted metrics server uses the same address.
+    os.kill(server_pid(work), signal.SIGKILL)
+    until(lambda: "metrics server died; starting another" in work.log(), "the death is logged")
+    until(lambda: answers(port), "another server serves")
+    assert listens_on(port, "127.0.0.2") is served
 
 
 def test_port_in_use_is_reported(site: Site) -> None:

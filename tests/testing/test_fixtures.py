@@ -9,7 +9,7 @@ import pytest
 
 import headrace
 from headrace.testing import settable_clock
-from tests.docs.pages import ROOT, steps
+from tests.docs.support.pages import ROOT, steps
 
 pytest_plugins = ["pytester"]
 

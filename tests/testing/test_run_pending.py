@@ -290,11 +290,20 @@ def test_timeout_ends_a_run(app: headrace.App, kind: str) -> None:
 
 
 def test_function_that_returned_in_time_is_not_interrupted_later(app: headrace.App) -> None:
-    @app.task(timeout=0.01)
+    timeout = 0.5
+
+    @app.task(timeout=timeout)
     def quick() -> int:
         return 1
 
+    @app.task()
+    def busy() -> None:
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            pass
+
     quick.put_many([{}] * 30)
+    busy.put()
 
     assert {one.outcome for one in app.run_pending()} == {"completed"}
 

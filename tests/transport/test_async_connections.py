@@ -18,6 +18,7 @@ from headrace import AsyncClient, ServerUnavailable
 from headrace.transport.async_connection import MOST_IDLE, MOST_IN_USE
 from headrace.transport.transport import IDLE_SUBSCRIPTIONS
 from tests.support.proxy import LATE, Way
+from tests.support.repeats import mark
 from tests.support.servers import until
 
 
@@ -161,7 +162,7 @@ async def test_late_reply_is_discarded(way: Way) -> None:
     queue = hr.queue("mail")
     await queue.put("x", id="a")
     late = threading.Event()
-    way.lose(hr.core.library["pop"].sha, LATE, meanwhile=lambda: print(late.wait(20)))
+    way.lose(mark(hr, "pop"), LATE, meanwhile=lambda: print(late.wait(20)))
 
     [lease] = await queue.pop("w")
     late.set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Any, assert_type
+from typing import Any, Unpack, assert_type
 
 import headrace
 from headrace import (
@@ -95,9 +95,21 @@ async def task_types() -> None:
     assert_type(send.result("a"), str)
 
 
+def put_mail(queue: Queue, to: str, **options: Unpack[headrace.JobOptions]) -> str:
+    """Pass the options of a job on to `put`."""
+    return queue.put({"to": to}, **options)
+
+
+def put_add(a: int, **options: Unpack[headrace.TaskOptions]) -> str:
+    """Pass the options of a task on to `options`."""
+    return add.options(**options).put(a, 1)
+
+
 def refused(client: Client, queue: Queue) -> Any:
     """Wrong arguments are errors; an unneeded comment is an error of mypy too."""
     queue.put({}, colour="red")  # type: ignore[call-arg]
     queue.put({}, delay="soon")  # type: ignore[arg-type]
+    put_mail(queue, "ada", delay="soon")  # type: ignore[arg-type]
+    put_add(1, colour="red")  # type: ignore[call-arg]
     client.result(7)  # type: ignore[arg-type]
     add.put("one", "two")  # type: ignore[arg-type]

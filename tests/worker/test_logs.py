@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 
+import pytest
+
+from headrace.worker import logs
 from tests.support.servers import until
 from tests.worker.support.site import Site
 
@@ -44,3 +48,56 @@ def test_without_verbose_only_failures_are_logged(site: Site) -> None:
     [working, line] = work.log().splitlines()
     assert "working" in working
     assert "task=fails" in line
+
+
+# Control characters of both sets, a reversed text direction, a line separator.
+WILD = "\x1b]0;title\x07\r\n12:00:00.000 INFO forged\x9b31m\u202e\u2028"
+
+
+def formatted(message: str, error: ValueError | None = None, **fields: object) -> str:
+    exc_info = None if error is None else (type(error), error, error.__traceback__)
+    record = logging.LogRecord("headrace", logging.ERROR, "", 0, message, (), exc_info)
+    setattr(record, logs.FIELDS, fields)
+    return logs.TextFormatter().format(record)
+
+
+def test_control_characters_in_a_log_line_are_escaped() -> None:
+    line = formatted(f"cannot start {WILD}", id=WILD, queue="q\x9b", failure="b\u202e", plain="a")
+
+    assert line.isprintable()
+    assert r"cannot start \x1b]0;title\x07\r\n12:00:00.000 INFO forged\x9b31m\u202e\u2028" in line
+    assert r"queue='q\x9b' failure='b\u202e' plain=a" in line
+
+
+def test_control_characters_in_a_traceback_are_escaped() -> None:
+    first, *traceback = formatted("job crashed", ValueError(WILD)).split("\n")
+
+    assert "job crashed" in first
+    assert traceback
+    assert all(line.isprintable() and line.startswith("  ") for line in traceback)
+    assert r"INFO forged\x9b31m\u202e\u2028" in traceback[-1]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_worker_does_not_log_the_password_of_a_malformed_url(
+    site: Site, options: list[str]
+) -> None:
+    work = site.work("--verbose", *options, url="redis://ada:12s3cr3t?x@host")
+
+    assert work.exit_code() == 1
+    assert "invalid URL" in work.log()
+    assert "s3cr3t" not in work.log()
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_worker_logs_no_control_characters_of_jobs(site: Site, options: list[str]) -> None:
+    name = "j\x9b31m\u202e"
+    work = site.work("--verbose", *options)
+    site.queue.put({"task": "fails", "args": {"message": WILD}}, id=name, retries=0)
+    site.wait_for("failed", name)
+    site.queue.put({"task": f"none{WILD}", "args": {}}, id=f"unknown{name}", retries=0)
+    site.wait_for("failed", f"unknown{name}")
+    until(lambda: "unknownj" in work.log(), "the failures are logged")
+
+    assert work.log().replace("\n", "").isprintable()
+    assert not any(line.startswith("12:00:00.000") for line in work.log().splitlines())

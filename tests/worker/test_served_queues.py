@@ -63,7 +63,7 @@ def test_worker_finishes_spark_writes_of_dead_drivers(valkey_url: str, tmp_path:
         was_long_ago(site.hr)
         work = site.work("-q", "default")
 
-        message = "finished a Spark write that its driver left open write=w rows=12"
+        message = "finished a Spark write that its driver left unfinished write=w rows=12"
         until(lambda: message in work.log(), "the write is finished", 30)
 
         site.wait_for("complete", *(name for name, _ in rows))

@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
+import redis
 
+from tests.support.functions import user_without
 from tests.support.proxy import MOMENTS, way_to
 from tests.support.restartable import Restartable, restartable
 from tests.support.servers import until
@@ -90,11 +92,29 @@ def test_broken_connection_does_not_run_a_job_twice(
         ids = site.queue.put_many([{"task": "brief", "args": {"seconds": 0.01}}] * jobs)
         for number in range(cuts):
             # The supervisor starts and renews sessions through the same proxy.
-            way.lose("EVALSHA", moment, skip=10 + 7 * number)
+            way.lose("FCALL", moment, skip=10 + 7 * number)
         work = site.work("--processes", "2", "-c", "3", "--session", "5", url=way.url)
         wait_for_share(site, jobs)
         assert_done_once(site, ids)
         assert way.cuts == cuts
+        assert "died" not in work.log()
+
+
+@pytest.mark.parametrize("refused", [("function",), ("fcall", "fcall_ro")])
+def test_worker_runs_scripts_if_the_server_refuses_functions(
+    tmp_path: Path, refused: tuple[str, ...]
+) -> None:
+    with restartable() as server, site_on(server.url, tmp_path) as site:
+        ids = site.put_many(20, "brief", seconds=0.001)
+        with redis.Redis.from_url(server.url) as admin:
+            admin.function_flush()
+            work = site.work(url=user_without(server.url, *refused))
+            # The test's own client, which could load the functions, makes no call before that.
+            until(
+                lambda: "cmdstat_evalsha" in admin.info("commandstats"), "the worker runs scripts"
+            )
+        wait_for_share(site, 20)
+        assert_done_once(site, ids)
         assert "died" not in work.log()
 
 

@@ -7,28 +7,29 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
+from textwrap import fill
 from typing import Any
 
 import headrace
 from headrace import errors, options, testing
-from headrace.client import groups
+from headrace.client import method_groups
 from headrace.testing import plugin
 from tools.docs import sentences
 
-# Groups of client methods: the summary of a class names the attribute of the client.
+# Groups of client methods. The docstring of each class begins with the attribute of the client.
 GROUPS: list[type] = [
-    groups.Config,
-    groups.Dependencies,
-    groups.Failures,
-    groups.Feeds,
-    groups.Lakes,
-    groups.Leases,
-    groups.Schedules,
-    groups.Tags,
-    groups.Throttles,
-    groups.Tracking,
-    groups.Workers,
-    groups.Writes,
+    method_groups.Config,
+    method_groups.Dependencies,
+    method_groups.Failures,
+    method_groups.Feeds,
+    method_groups.Lakes,
+    method_groups.Leases,
+    method_groups.Schedules,
+    method_groups.Tags,
+    method_groups.Throttles,
+    method_groups.Tracking,
+    method_groups.Workers,
+    method_groups.Writes,
 ]
 CLASSES: list[tuple[type, type, str]] = [
     (headrace.Client, headrace.AsyncClient, "Returned by `headrace.connect(...)`."),
@@ -43,17 +44,17 @@ CLASSES: list[tuple[type, type, str]] = [
     (
         headrace.Listener,
         headrace.AsyncListener,
-        "Returned by `feed.listen()` and `client.feeds.listen()`. An iterator and context manager.",
+        "Returned by `feed.listen()` and `client.feeds.listen()`. Close it, or use a `with` block.",
     ),
     (
         headrace.Session,
         headrace.AsyncSession,
-        "Returned by `client.session(worker)`. A context manager that ends the session.",
+        "Returned by `client.session(worker)`. The end of a `with` block ends the session.",
     ),
     (
         headrace.Watch,
         headrace.AsyncWatch,
-        "Returned by `client.watch(worker)`. A context manager that ends the watch.",
+        "Returned by `client.watch(worker)`. The end of a `with` block ends the watch.",
     ),
 ]
 ATTRIBUTES = {
@@ -64,8 +65,8 @@ ATTRIBUTES = {
         "id": "The id of the job.",
         "payload": "The encoded data as bytes.",
         "token": "The fencing token that proves to the server that this worker holds the job.",
-        "taken": "`cancelled` or `lost` after a watch was notified that the lease ended early, "
-        "else None.",
+        "taken": "`cancelled` or `lost` if a watch received the notice that the lease ended early; "
+        "otherwise None.",
     },
     "Watch": {"worker": "The name of the worker."},
     "Session": {
@@ -74,12 +75,26 @@ ATTRIBUTES = {
     },
 }
 TASKS: list[tuple[type, str]] = [
-    (headrace.App, "Create one per program: `headrace.App(name)`."),
+    (headrace.App, "Create one app per program: `headrace.App(name)`."),
     (headrace.Task, "Returned by `@app.task()` and `@app.cron()`."),
     (headrace.Context, "Returned by `headrace.Context.current()` in a task."),
 ]
-# Methods that other modules of Headrace call.
-INTERNAL = {(headrace.Task, "schedule")}
+PUBLIC_MODULES = (
+    "headrace",
+    "headrace.errors",
+    "headrace.testing",
+    "headrace.telemetry",
+    "headrace.spark",
+    "headrace.spark.options",
+    "headrace.spark.query",
+    "headrace.spark.tables",
+    "headrace.lake.files",
+    "headrace.lake.lake",
+    "headrace.compat.qless",
+    "headrace.compat.redis_queue",
+    "headrace.compat.thoonk",
+    "headrace.compat.worqr",
+)
 OUTCOMES = (headrace.Backoff, headrace.Snooze, headrace.Retry, headrace.Discard)
 VALUES = (
     headrace.Put,
@@ -109,6 +124,9 @@ def page(generated: str) -> Iterator[str]:
     """Yield the lines of api.md."""
     yield from ("# API reference", "", generated, "")
     yield sentences.ABOUT_REFERENCE
+    yield ""
+    listed = ", ".join(f"`{name}`" for name in PUBLIC_MODULES)
+    yield fill(sentences.ABOUT_MODULES.format(modules=listed), 100)
     yield from ("", "## Connecting", "")
     yield _entry("connect", headrace.connect)
     yield _entry("connect_async", headrace.connect_async)
@@ -136,7 +154,7 @@ def page(generated: str) -> Iterator[str]:
 
 def _testing() -> Iterator[str]:
     yield from ("## Testing", "")
-    yield from ("`headrace.testing` is a pytest plugin; use its fixtures without an import.", "")
+    yield from ("`headrace.testing` is a pytest plugin; its fixtures need no import.", "")
     for name in FIXTURES:
         yield f"- fixture `{name}`: {_about(_fixture(name))}"
     for name in ("settable_clock", "open_with_clock", "private_server"):
@@ -169,12 +187,11 @@ def _members(kind: type) -> Iterator[str]:
     for member, value in _properties(kind).items():
         yield f"- `{member}`: {_about(value)}"
     for member, value in _methods(kind).items():
-        if (kind, member) not in INTERNAL:
-            yield _entry(member, value)
+        yield _entry(member, value)
 
 
 def _options() -> Iterator[str]:
-    """Yield a table of the options in headrace.options, from the strings below their names."""
+    """Yield the table of job options, described by the strings below them in headrace.options."""
     yield from ("| option | type | meaning | use |", "|---|---|---|---|")
     tree = ast.parse(inspect.getsource(options))
     for kind in (node for node in tree.body if isinstance(node, ast.ClassDef)):

@@ -82,7 +82,7 @@ def settings() -> Iterator[str]:
     yield from table(
         ["profile", "use"], ((f"`{name}`", sentences.PROFILES[name]) for name in PROFILES)
     )
-    yield from ("", "The settings in which the profiles differ:", "")
+    yield from ("", "The profiles differ in these settings:", "")
     changed = {
         name: one for name, one in SETTINGS.items() if any(name in own for own in PROFILES.values())
     }
@@ -109,7 +109,7 @@ def _scope(setting: Setting) -> str:
 
 
 def shown(setting: Setting, value: Value) -> str:
-    """Return a value of a setting in the form a person would write."""
+    """Format a value of a setting for the page, such as `7 days` or `50,000`."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -130,7 +130,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
 
 
 def stale() -> Iterator[tuple[Path, str]]:
-    """Yield each page that is out of date, with the text that it should have."""
+    """Yield each page that is out of date, and the text that the page should have."""
     for name, lines in PAGES.items():
         path, text = FOLDER / name, "\n".join(lines()) + "\n"
         if not path.exists() or path.read_text() != text:

@@ -9,7 +9,7 @@ from benchmarks.comparison.workloads.drain import rate, watch
 
 # The maximum time to put the million jobs, in seconds.
 FILLING = 90.0
-# The worker may run more jobs than the counted ones.
+# The worker may run more jobs than the jobs that count.
 ROOM = 10
 
 

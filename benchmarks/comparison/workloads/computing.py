@@ -17,6 +17,6 @@ def measure(bench: Bench, competitor: Competitor) -> dict[str, float]:
     trial = bench.trial(competitor, effort.burns, Load(PROCESSES))
     jobs = trial.fill("burn", effort.burns, effort.seconds)
     with trial.worker() as worker:
-        # One process would take twice as long as two.
+        # One process would take twice as long as two processes.
         watch(trial, worker, jobs, 2 * jobs / CEILING + effort.seconds)
     return {"rate": ended_rate(trial)}

@@ -6,7 +6,7 @@ from benchmarks.comparison.bench import Bench
 from benchmarks.comparison.competitors import Competitor, Load
 from benchmarks.comparison.trial import TIMEOUT, Trial, Worker
 
-# Polling takes CPU time from the worker, and the times of the jobs are recorded anyway.
+# Poll rarely: polling takes CPU time from the worker, and the jobs record their own times.
 SELDOM = 0.1
 
 
@@ -40,7 +40,7 @@ def watch(trial: Trial, worker: Worker, jobs: int, seconds: float) -> dict[str, 
 
 
 def rate(times: list[list[float]], processes: int) -> float:
-    """Return jobs per second, from the time when the expected number of processes worked."""
+    """Return jobs per second, counted from the moment when all expected processes work."""
     begun = sorted(each[0] for each in times)[min(processes, len(times)) - 1]
     later = [at for each in times for at in each if at > begun]
     return len(later) / (max(later) - begun)

@@ -11,7 +11,7 @@ SETTLE = 5.0
 
 
 def measure(bench: Bench, competitor: Competitor) -> dict[str, float]:
-    """Measure all its processes, alone: other processes would share its memory."""
+    """Measure all processes of the worker while no other worker runs and shares memory."""
     seconds = bench.effort.idle_seconds
     with bench.trial(competitor, 1).worker() as worker:
         time.sleep(SETTLE)

@@ -1,4 +1,4 @@
-"""kill -9 of a worker during its jobs; a new one starts at once, as with an orchestrator."""
+"""kill -9 of a worker during its jobs; a new worker starts at once, as with an orchestrator."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def kill_in_the_middle(trial: Trial, jobs: int, victims: Callable[[], Collection
     chosen: Collection[int] = ()
 
     def there() -> bool:
-        # Finding the processes takes as long as a job, so this happens first.
+        # Find the processes before the jobs run, because the search takes as long as a job.
         nonlocal chosen
         chosen = victims()
         words = Counter(line.partition(" ")[0] for line in trial.lines("steps"))

@@ -1,4 +1,4 @@
-"""Server memory of a waiting job, with everything that it causes."""
+"""Server memory of a waiting job, including its event and its index entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FIRST = 100
 
 
 def measure(bench: Bench, competitor: Competitor) -> dict[str, float]:
-    """Return bytes per job: the growth after all jobs are put and their producer has ended."""
+    """Return bytes per job, measured after all jobs are put and their producer has ended."""
     trial = bench.trial(competitor, bench.effort.jobs)
     trial.fill("noop", FIRST, SECONDS)
     before = trial.server.memory()

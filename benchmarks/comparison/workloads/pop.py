@@ -1,4 +1,4 @@
-"""The time of a pop while a thousand and while a million jobs wait."""
+"""The time of a pop while a thousand jobs wait, and while a million jobs wait."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _queue(stack: ExitStack, count: int) -> Any:
 
 
 def _pop(queue: Any) -> float:
-    """Return the seconds of one pop; afterwards as many jobs wait as before."""
+    """Return the seconds of one pop; leave the number of waiting jobs unchanged."""
     begun = time.perf_counter()
     [lease] = queue.pop("bench")
     seconds = time.perf_counter() - begun

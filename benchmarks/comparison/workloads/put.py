@@ -11,7 +11,7 @@ def one_at_a_time(bench: Bench, competitor: Competitor) -> dict[str, float]:
 
 
 def in_bulk(bench: Bench, competitor: Competitor) -> dict[str, float]:
-    """Use the bulk call with 1,000 jobs each, or 50 concurrent async puts."""
+    """Use the bulk call with 1,000 jobs per call, or 50 concurrent async puts."""
     return _put(bench, competitor, "bulk")
 
 

@@ -1,5 +1,5 @@
-// Bee-Queue: completed jobs are removed. Events are off on both sides, as its documentation
-// recommends unless they are needed.
+// Bee-Queue: completed jobs are removed. Events are off in the producer and in the worker. The
+// documentation recommends this unless a program needs events.
 "use strict";
 
 const Queue = require("bee-queue");
@@ -15,7 +15,7 @@ const settings = {
 function work(handlers, concurrency) {
   const queue = new Queue("bench", settings);
   queue.process(concurrency, (job) => handlers[job.data.task](job.data));
-  // It looks for the jobs of dead workers only if this is configured.
+  // Bee-Queue looks for the jobs of dead workers only if checkStalledJobs is called.
   if (process.env.BENCH_STALLED) queue.checkStalledJobs(Number(process.env.BENCH_STALLED));
   process.on("SIGTERM", () => queue.close().then(() => process.exit(0)));
 }

@@ -17,7 +17,7 @@ const cpu = () => {
 const sleep = (ms) => new Promise((wake) => setTimeout(wake, ms));
 const tell = (name, line) => fs.appendFileSync(path.join(home, name), `${line}\n`);
 
-// Node has no memory that processes share, so new times are written soon afterwards.
+// Node processes have no shared memory, so a timer writes new times to the file.
 function counter() {
   const times = new Float64Array(room);
   const bytes = Buffer.from(times.buffer);

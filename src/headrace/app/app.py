@@ -1,4 +1,4 @@
-"""An app: a namespace, the tasks that run in it and the options they share."""
+"""An app: a namespace, the tasks of this namespace and the options that these tasks share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 from headrace.app.async_clients import AsyncClients
 from headrace.app.options import checked
 from headrace.app.task import AsyncTask, Register, Task
-from headrace.app.tracing import Tracing
+from headrace.app.tracing_hooks import Tracing
 from headrace.backoff import Backoff
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient, Client
@@ -35,26 +35,28 @@ LONGEST_NAME = 250
 
 
 class InlineBackend(Protocol):
-    """Runs calls at once instead of putting them on a server."""
+    """Runs each call immediately instead of putting a job on a server."""
 
     def put(self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]) -> str:
-        """Run a call and return the id of its job."""
+        """Run the task with this data and return the id of the job."""
 
     async def aput(
         self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
     ) -> str:
-        """Run a call in the event loop and return the id of its job."""
+        """Run the task with this data in the event loop and return the id of the job."""
 
     def result(self, job_id: str) -> Any:
-        """Return the result of a job that was run."""
+        """Return the result of a job that has run."""
 
 
 class App:
-    """Tasks by name, and the namespace of the same name that holds their jobs.
+    """A collection of tasks. The namespace of the tasks' jobs has the same name as the app.
 
-    Without `url` the app uses the environment variable HEADRACE_URL, or else the embedded server.
-    The options are defaults for every task. `failure_type` maps an exception to the failure type
-    of its job; the default is the name of the exception's class.
+    Without `url`, the app uses the URL in the environment variable HEADRACE_URL. If this variable
+    is not set, the app uses the embedded server. The task options passed here are the defaults for
+    every task of the app. `durability` also applies to the outcomes that workers of the app send.
+    `failure_type` is a function that maps an exception of a task to the
+    failure type of the job. The default failure type is the name of the exception's class.
 
     >>> import headrace
     >>> app = headrace.App("shop")
@@ -62,7 +64,8 @@ class App:
     ... def send(to: str) -> str:
     ...     return f"sent to {to}"
 
-    `send.put(to="ada")` puts a job, and `headrace work shop:app` runs it. In a test:
+    `send.put(to="ada")` puts a job, and `headrace work shop:app` runs the job. In a test, run jobs
+    without a server:
 
     >>> with app.inlined() as runs:
     ...     job_id = send.put(to="ada")
@@ -91,7 +94,8 @@ class App:
         self.crons: dict[str, dict[str, Any]] = {}
         self.inline: InlineBackend | None = None
         self.telemetry: Tracing | None = None
-        self._wanted = connecting.ConnectOptions(
+        # The server and namespace that hold the jobs.
+        self.place = connecting.ConnectOptions(
             self.url,
             name,
             shards=shards,
@@ -99,11 +103,13 @@ class App:
             limits=limits,
             library=library,
             retry_for=retry_for,
+            durability=options.get("durability") or 0,
         )
         self._connect_lock = threading.Lock()
-        # The sync client once it is connected. Puts read it here, without the property.
+        # The connected sync client. `put` reads this attribute, because an attribute is faster than
+        # a property.
         self.connected: Client | None = None
-        self._async_clients = AsyncClients(self._wanted)
+        self._async_clients = AsyncClients(self.place)
 
     def __repr__(self) -> str:
         return f"<App {self.name!r} with {len(self.tasks)} tasks>"
@@ -115,12 +121,13 @@ class App:
         run: str | None = None,
         **options: Unpack[TaskOptions],
     ) -> Register:
-        """Return a decorator that makes a task of a function.
+        """Return a decorator that turns a function into a task.
 
-        Its jobs get these options. Async functions run in the worker's event loop, sync functions
-        in a thread. run="process" isolates either in a process of its own, which is killed when
-        the timeout has passed. Raises InvalidArgument if an option is unknown, the name is taken or
-        a parameter has a type that cannot be serialized.
+        The options apply to all jobs of the task. Async functions run in the worker's event loop,
+        and sync functions run in a thread. With run="process", a function of either kind runs in an
+        isolated process. The worker kills this process when the timeout has passed. Raises
+        InvalidArgument if an option is unknown, the name is already in use or a parameter has a
+        type that cannot be serialized.
 
         >>> import headrace
         >>> app = headrace.App("shop")
@@ -136,7 +143,7 @@ class App:
             known = text("the name of a task", name or function.__name__, LONGEST_NAME)
             if known in self.tasks:
                 raise InvalidArgument(
-                    f"app {self.name!r} already has a task {known!r}; name this one differently: "
+                    f"app {self.name!r} already has a task {known!r}; choose another name: "
                     "@app.task(name=...)"
                 )
             kind = AsyncTask if inspect.iscoroutinefunction(function) else Task
@@ -154,11 +161,11 @@ class App:
         run: str | None = None,
         **options: Unpack[TaskOptions],
     ) -> Register:
-        """Return a decorator that makes a task the server puts on a cron schedule.
+        """Return a decorator that turns a function into a task with a cron schedule.
 
-        Workers create the schedule on the server, which keeps the time. A changed expression
-        replaces the old one. Raises InvalidArgument if the expression or the zone is invalid, or
-        the function has required parameters.
+        Workers create the schedule on the server, and the server puts a job each time the schedule
+        is due. A changed expression replaces the old expression. Raises InvalidArgument if the
+        expression or the zone is invalid, or the function has required parameters.
 
         >>> import headrace
         >>> app = headrace.App("shop")
@@ -179,39 +186,40 @@ class App:
 
     @property
     def client(self) -> Client:
-        """The sync client of this app, connected on first use; all threads share it.
+        """The sync client of this app, shared by all threads and connected on first use.
 
-        Raises ServerUnavailable if it cannot connect.
+        Raises ServerUnavailable if the client cannot connect.
         """
         return self.connected or self._connect()
 
     def _connect(self) -> Client:
         with self._connect_lock:
             if self.connected is None:
-                self.connected = connecting.connect(self._wanted)
+                self.connected = connecting.connect(self.place)
             return self.connected
 
     async def async_client(self) -> AsyncClient:
-        """Return the asyncio client of this app; every event loop has its own.
+        """Return the asyncio client of this app; every event loop has its own client.
 
-        Raises ServerUnavailable if it cannot connect.
+        Raises ServerUnavailable if the client cannot connect.
+
+        >>> import asyncio
+        >>> async def count_reports() -> int:
+        ...     return await (await app.async_client()).queue("reports").length()
+        >>> asyncio.run(count_reports())
+        0
         """
         return await self._async_clients.get()
 
     @property
     def codec(self) -> Codec:
         """The codec that encodes data and results."""
-        return self._wanted.codec
+        return self.place.codec
 
     @property
     def limits(self) -> Limits:
         """The size limits of names, payloads and batches."""
-        return self._wanted.limits
-
-    @property
-    def place(self) -> connecting.ConnectOptions:
-        """The server and namespace that hold the jobs."""
-        return self._wanted
+        return self.place.limits
 
     # for tests
 
@@ -221,32 +229,41 @@ class App:
     ) -> Iterator[Self]:
         """Use another server within a `with` block.
 
-        The namespace is the app's name unless given.
+        The default of `namespace` is the app's name. Raises InvalidArgument if the URL or the
+        namespace is invalid.
 
-            with private_server() as url, app.bound_to(url):
-                send.put(to="ada")
-                app.run_pending()
+        >>> from headrace.testing import private_server
+        >>> with private_server() as url, app.bound_to(url):
+        ...     job_id = send.put(to="ada")
+        ...     [run] = app.run_pending()
+        >>> run.result
+        'sent to ada'
         """
-        own = self.url, self._wanted, self.connected, self._async_clients
+        own = self.url, self.place, self.connected, self._async_clients
         asked = connecting.ConnectOptions(url, namespace or self.name, library=library)
         self.url = url
-        self._wanted = replace(
-            self._wanted, url=asked.url, namespace=asked.namespace, library=asked.library
+        self.place = replace(
+            self.place, url=asked.url, namespace=asked.namespace, library=asked.library
         )
         self.connected = None
-        self._async_clients = AsyncClients(self._wanted)
+        self._async_clients = AsyncClients(self.place)
         try:
             yield self
         finally:
             self.close()
-            self.url, self._wanted, self.connected, self._async_clients = own
+            self.url, self.place, self.connected, self._async_clients = own
 
     @contextmanager
     def inlined(self, *, keep_failures: bool = False) -> Iterator[list[Ran]]:
-        """Run every call at once, without a server, within a `with` block.
+        """Run the task of every put immediately, without a server, within a `with` block.
 
-        Yields the list of runs. A put raises what its task raises; with keep_failures the list
-        only records it.
+        Yields the list of runs. If a task raises an exception, the put raises that exception. With
+        `keep_failures`, the list records the exception instead.
+
+        >>> with app.inlined() as runs:
+        ...     job_id = send.put(to="ada")
+        >>> runs[0].result
+        'sent to ada'
         """
         from headrace.testing.inline import InlineRunner  # noqa: PLC0415 - only tests need it
 
@@ -262,12 +279,14 @@ class App:
     ) -> list[Ran]:
         """Run every job that is available now, one after the other, in this process.
 
-        This includes jobs that are put meanwhile. With reraise it raises what the first failing
-        task raised. Raises RuntimeError after `most` jobs, or if an event loop is running.
+        The call also runs the jobs that these tasks put. With `reraise`, the call raises the
+        exception of the first task that fails. Raises RuntimeError if more than `most` jobs are
+        available or an event loop is running.
 
-            job_id = send.put(to="ada")
-            [run] = app.run_pending()
-            assert run.outcome == "completed"
+        >>> job_id = send.put(to="ada")
+        >>> [run] = app.run_pending()
+        >>> run.outcome
+        'completed'
         """
         from headrace.testing.run_pending import run_pending  # noqa: PLC0415 - only tests need it
 
@@ -276,20 +295,27 @@ class App:
     async def arun_pending(
         self, *, queues: Iterable[str] | None = None, reraise: bool = False, most: int = 1000
     ) -> list[Ran]:
-        """Do the same as run_pending in an event loop; sync tasks run in a thread, one by one."""
+        """Run every available job in the running event loop; see App.run_pending.
+
+        The arguments and errors are those of App.run_pending. Sync tasks run in a thread, one by
+        one.
+        """
         from headrace.testing.run_pending import arun_pending  # noqa: PLC0415 - only tests need it
 
         return await arun_pending(self, queues=queues, reraise=reraise, most=most)
 
     def close(self) -> None:
-        """Close the connections of the sync client; the next use connects again."""
+        """Close the connections of the sync client. The next use of the app connects again."""
         with self._connect_lock:
             found, self.connected = self.connected, None
         if found is not None:
             found.close()
 
     async def aclose(self) -> None:
-        """Close the connections of the running event loop; the next use connects again."""
+        """Close the connections of the running event loop.
+
+        The next use of the app connects again.
+        """
         await self._async_clients.close()
 
 

@@ -10,12 +10,12 @@ from weakref import WeakKeyDictionary
 from headrace.client import connect as connecting
 from headrace.client.client import AsyncClient
 
-# The client of a loop, and the generator that closes it.
+# The client of an event loop, and the generator that closes the client.
 Connected = tuple[AsyncClient, AsyncGenerator[None, None]]
 
 
 class AsyncClients:
-    """The clients for one namespace. Concurrent callers in a loop share one connection attempt."""
+    """Keeps the clients of one namespace; callers in one event loop share a connection attempt."""
 
     def __init__(self, options: connecting.ConnectOptions) -> None:
         self._options = options
@@ -23,7 +23,10 @@ class AsyncClients:
         self._connecting: dict[Any, asyncio.Task[Connected]] = {}
 
     async def get(self) -> AsyncClient:
-        """Return the client of the running loop; raises ServerUnavailable if it cannot connect."""
+        """Return the client of the running loop.
+
+        Raises ServerUnavailable if the client cannot connect.
+        """
         loop = asyncio.get_running_loop()
         found = self._connected.get(loop)
         if found is None:
@@ -31,7 +34,7 @@ class AsyncClients:
             if attempt is None:
                 attempt = self._connecting[loop] = loop.create_task(self._connect())
                 attempt.add_done_callback(self._done)
-            # A caller that is cancelled must not cancel the attempt of the others.
+            # The cancellation of one caller must not cancel the shared connection attempt.
             found = await asyncio.shield(attempt)
         return found[0]
 
@@ -55,13 +58,13 @@ class AsyncClients:
     def _done(self, attempt: asyncio.Task[Connected]) -> None:
         loop = attempt.get_loop()
         del self._connecting[loop]
-        # Reading the exception marks it as retrieved; perhaps no caller waits any more.
+        # Read the exception here, so that asyncio does not log it if no caller waits any more.
         if not attempt.cancelled() and attempt.exception() is None:
             self._connected[loop] = attempt.result()
 
 
 async def _close_with_loop(client: AsyncClient) -> AsyncGenerator[None, None]:
-    """Close the client when the loop ends: asyncio closes the async generators of a loop."""
+    """Close the client when asyncio closes this generator at the end of the event loop."""
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The job of the running task: its facts, progress, log and cancellation."""
+"""The job of the running task: its attributes, progress, log and cancellation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.operations.values import Job
 
 if TYPE_CHECKING:
     from headrace.app.app import App
-    from headrace.app.tracing import RunSpan
+    from headrace.app.tracing_hooks import RunSpan
 
 _current: ContextVar[Context] = ContextVar("headrace_context")
 
@@ -22,8 +22,9 @@ _current: ContextVar[Context] = ContextVar("headrace_context")
 class Context:
     """The job that a task is working on.
 
-    A parameter annotated with Context receives it; anywhere else Context.current() returns it.
-    Methods whose names begin with an extra "a" are for async tasks.
+    A task receives its Context through a parameter annotated with Context. Other functions that the
+    task calls get the Context from Context.current(). Async tasks use aprogress, alog and
+    aheartbeat.
 
     >>> import headrace
     >>> app = headrace.App("shop")
@@ -43,7 +44,7 @@ class Context:
         self._app = app
         self._popped = popped
         self._lost: threading.Event | None = None
-        # The span of this run if the app has telemetry.
+        # The telemetry span of this run, or None if the app has no telemetry.
         self.span: RunSpan | None = None
 
     @property
@@ -63,7 +64,14 @@ class Context:
 
     @staticmethod
     def current() -> Context:
-        """Return the context of the running task; raises LookupError outside of tasks."""
+        """Return the context of the running task.
+
+        Raises LookupError outside of tasks.
+
+        >>> @app.task()
+        ... def export() -> int:
+        ...     return headrace.Context.current().attempt
+        """
         try:
             return _current.get()
         except LookupError:
@@ -73,49 +81,68 @@ class Context:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the job was cancelled or its lease lost: its outcome no longer counts."""
+        """Whether the job was cancelled or lost its lease; the server then refuses the result."""
         return self._event().is_set()
 
     def check(self) -> None:
-        """Raise LeaseLost if the job was cancelled or its lease lost.
+        """Raise LeaseLost if the job was cancelled or lost its lease.
 
-        Long sync tasks call this where they can stop.
+        Long sync tasks should call this method wherever they can safely stop.
+
+        >>> context.check()
         """
         if self.cancelled:
             raise LeaseLost(self.id, "cancelled or with another worker")
 
     def wait(self, seconds: float) -> bool:
-        """Sleep, but return True as soon as the job is cancelled or its lease is lost."""
+        """Sleep for `seconds`, but return True as soon as the job is cancelled or loses its lease.
+
+        Return False after the full time. This method does not raise LeaseLost; `check` does.
+
+        >>> if context.wait(0.1):
+        ...     print("cancelled")
+        """
         return self._event().wait(seconds)
 
     def progress(self, share: float, note: str = "") -> None:
-        """Report progress from 0 to 1; raises LeaseLost if the lease is lost."""
+        """Report progress from 0 to 1.
+
+        Raises LeaseLost if the lease is lost, and InvalidArgument if `share` is not from 0 to 1.
+
+        >>> context.progress(0.4, "400 of 1000 rows")
+        """
         self._lease().progress(share, note)
 
     async def aprogress(self, share: float, note: str = "") -> None:
-        """Report progress from 0 to 1; raises LeaseLost if the lease is lost."""
+        """Report progress from 0 to 1; see Context.progress."""
         await (await self._async_lease()).progress(share, note)
 
     def log(self, line: str) -> None:
-        """Add a line to the log of the job; raises LeaseLost if the lease is lost."""
+        """Add a line to the log of the job.
+
+        Raises LeaseLost if the lease is lost.
+
+        >>> context.log("400 of 1000 rows")
+        """
         self._lease().log(line)
 
     async def alog(self, line: str) -> None:
-        """Add a line to the log of the job; raises LeaseLost if the lease is lost."""
+        """Add a line to the log of the job; see Context.log."""
         await (await self._async_lease()).log(line)
 
     def heartbeat(self, *, lease_for: Span | None = None) -> None:
-        """Renew the lease, which a worker also does by itself.
+        """Renew the lease. A worker already renews the leases of its running jobs automatically.
+
+        `lease_for` is the new duration of the lease in seconds.
 
         Raises LeaseLost if the lease is lost.
+
+        >>> context.heartbeat(lease_for=600)
         """
         self._lease().heartbeat(lease_for=lease_for)
 
     async def aheartbeat(self, *, lease_for: Span | None = None) -> None:
-        """Renew the lease, which a worker also does by itself.
-
-        Raises LeaseLost if the lease is lost.
-        """
+        """Renew the lease; see Context.heartbeat."""
         await (await self._async_lease()).heartbeat(lease_for=lease_for)
 
     def _lease(self) -> Lease:
@@ -131,12 +158,12 @@ class Context:
 
 
 def enter(context: Context) -> None:
-    """Make this the current context of the running code."""
+    """Make a context the current context of the running code."""
     _current.set(context)
     if context.span is not None:
         context.span.enter()
 
 
 def mark_lost(context: Context) -> None:
-    """Let the task see that its job was cancelled or its lease lost."""
+    """Notify a context that its job was cancelled or lost its lease."""
     context._event().set()  # noqa: SLF001 - the worker's side of a context

@@ -1,4 +1,4 @@
-"""The options of a task: defaults for its jobs, which task.options(...) overrides."""
+"""Task options: defaults for the jobs of a task; task.options(...) overrides these defaults."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from headrace.errors import InvalidArgument
 from headrace.options import OPTIONS, TaskOptions
 
 LONGEST_TIMEOUT = 366 * 86_400.0
-# Options for the worker rather than the server: they travel with the arguments.
+# Options that the worker reads. These options are stored with the arguments in the job's data.
 CARRIED = ("timeout", "backoff")
-# Options that may be functions of the arguments.
+# The value of these options may be a function, which is called with the job's arguments.
 COMPUTED = ("tags", "unique", "key")
 KNOWN = frozenset((*OPTIONS, *CARRIED, "queue"))
 
 
 def checked(options: TaskOptions) -> dict[str, Any]:
-    """Return the checked options; raises InvalidArgument if one is unknown or invalid."""
+    """Return the checked options; raises InvalidArgument if an option is unknown or invalid."""
     given: dict[str, Any] = dict(options)
     if unknown := given.keys() - KNOWN:
         raise InvalidArgument(

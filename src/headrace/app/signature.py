@@ -1,9 +1,9 @@
-"""The arguments of a task, checked against its annotations at put and at run."""
+"""Check the arguments of a task against the task's annotations, before each put and each run."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, get_type_hints
 
@@ -16,20 +16,21 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 class Signature:
-    """The parameters and the return type of a function, as serializable values."""
+    """Checks and converts arguments and results according to the annotations of a function."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self._name = name
         self._function = function
-        self._shape = inspect.signature(function)
-        for parameter in self._shape.parameters.values():
+        self._parameters = inspect.signature(function).parameters
+        for parameter in self._parameters.values():
             if parameter.kind not in _NAMED:
                 raise InvalidArgument(
                     f"task {name!r} takes {parameter}, but the arguments of a job need names; "
                     "declare each parameter by name"
                 )
-        # Annotations in strings may name types that are defined later: they are resolved on use.
-        if not any(isinstance(p.annotation, str) for p in self._shape.parameters.values()):
+        # String annotations may name types that are defined later. Such annotations are checked at
+        # the first use of the task.
+        if not any(isinstance(p.annotation, str) for p in self._parameters.values()):
             self.check()
 
     def check(self) -> None:
@@ -47,12 +48,8 @@ class Signature:
 
     @cached_property
     def context_name(self) -> str | None:
-        """The parameter that receives the job's Context, or None."""
+        """The name of the parameter that receives the job's Context, or None."""
         return next((name for name in self._parameters if self._hints.get(name) is Context), None)
-
-    @cached_property
-    def _parameters(self) -> Mapping[str, inspect.Parameter]:
-        return self._shape.parameters
 
     @cached_property
     def _order(self) -> list[str]:
@@ -83,12 +80,12 @@ class Signature:
     def pack(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call by name, as plain values.
 
-        Raises InvalidArgument if they do not match the signature.
+        Raises InvalidArgument if the arguments do not match the signature.
         """
         if args:
             order = self._order
             if len(args) > len(order):
-                raise self._mismatch(f"it takes {len(order)} arguments, not {len(args)}")
+                raise self._mismatch(f"the task takes {len(order)} arguments, not {len(args)}")
             named = dict(zip(order, args, strict=False))
             if twice := named.keys() & kwargs.keys():
                 raise self._mismatch(f"{min(twice)!r} is passed twice")
@@ -103,7 +100,7 @@ class Signature:
     def unpack(self, plain: Any) -> dict[str, Any]:
         """Return the arguments by name, converted to the annotated types.
 
-        Raises InvalidArgument if they do not match the signature.
+        Raises InvalidArgument if the arguments do not match the signature.
         """
         try:
             values = msgspec.convert(plain, self._struct)
@@ -114,28 +111,19 @@ class Signature:
     def read_result(self, value: Any) -> Any:
         """Return a result, converted to the annotated return type.
 
-        Raises InvalidArgument if it is of another type.
+        Raises InvalidArgument if the result has another type.
         """
         hint = self._hints.get("return", Any)
         try:
             return msgspec.convert(value, hint)
         except (msgspec.ValidationError, TypeError) as error:
             raise InvalidArgument(
-                f"the result of task {self._name!r} does not match its return annotation: {error}"
+                f"the result of task {self._name!r} does not match the task's return annotation: "
+                f"{error}"
             ) from None
 
     def _mismatch(self, why: object) -> InvalidArgument:
-        return InvalidArgument(f"{self._name}({self._shown()}): {why}")
-
-    def _shown(self) -> str:
-        shown = []
-        for name in self._order:
-            parameter = self._parameters[name]
-            kind = parameter.annotation
-            plain = str(parameter.replace(annotation=parameter.empty))
-            if isinstance(kind, str):
-                bare, equals, default = plain.partition("=")
-                shown.append(f"{bare}: {kind}" + (f" = {default}" if equals else ""))
-            else:
-                shown.append(str(parameter))
-        return ", ".join(shown)
+        parameters = [self._parameters[name] for name in self._order]
+        # String annotations are shown without quotes.
+        shown = [str(p).replace(repr(p.annotation), str(p.annotation), 1) for p in parameters]
+        return InvalidArgument(f"{self._name}({', '.join(shown)}): {why}")

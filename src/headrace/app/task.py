@@ -24,7 +24,7 @@ import msgspec
 
 from headrace.app.options import CARRIED, COMPUTED, checked
 from headrace.app.signature import Signature
-from headrace.app.tracing import UNTRACED, ReportIds
+from headrace.app.tracing_hooks import UNTRACED, ReportIds
 from headrace.client.queue import Queue
 from headrace.codecs.codec import digest_of
 from headrace.engine.check import Span, listed
@@ -55,7 +55,7 @@ RUNS = ("loop", "thread", "process")
 
 
 class TaskWithOptions(Generic[P, R]):
-    """A task with the options of the jobs that it puts; `task.options(...)` returns one."""
+    """The result of `task.options(...)`: a task with other options for its jobs."""
 
     def __init__(
         self, task: Task[P, R], options: dict[str, Any], *, carried: Mapping[str, Any]
@@ -72,10 +72,10 @@ class TaskWithOptions(Generic[P, R]):
         self._carried = {name: options[name] for name in CARRIED if name in carried}
 
     def put(self, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Put a call of the function into its queue as a job, and return the job's id.
+        """Put a call of the function into the task's queue as a job, and return the job's id.
 
         Raises InvalidArgument if the arguments do not match the signature, JobExists if the id or
-        the unique value is taken, ServerUnavailable if the server does not answer.
+        the unique value is already in use, and ServerUnavailable if the server does not answer.
 
         >>> import headrace
         >>> app = headrace.App("shop")
@@ -101,7 +101,7 @@ class TaskWithOptions(Generic[P, R]):
         return job_id
 
     async def aput(self, *args: P.args, **kwargs: P.kwargs) -> str:
-        """Do the same as put with the asyncio client."""
+        """Put a call with the asyncio client; see Task.put."""
         app = self.task.app
         data = self._data(args, kwargs)
         options = self._options_for(data) if self._computed else self._options
@@ -115,11 +115,11 @@ class TaskWithOptions(Generic[P, R]):
         return job_id
 
     def put_many(self, calls: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Put many calls, each given as its arguments by name, and return the ids in order.
+        """Put many calls, each a mapping of arguments by name, and return the job ids in order.
 
-            send.put_many([{"to": "ada"}, {"to": "grace"}])
+        Raises the same errors as `put`.
 
-        Raises the same errors as put.
+        >>> ids = send.put_many([{"to": "ada"}, {"to": "grace"}])
         """
         app = self.task.app
         datas, options = self._prepare_many(calls)
@@ -132,7 +132,7 @@ class TaskWithOptions(Generic[P, R]):
         return ids
 
     async def aput_many(self, calls: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Do the same as put_many with the asyncio client."""
+        """Put many calls with the asyncio client; see Task.put_many."""
         app = self.task.app
         datas, options = self._prepare_many(calls)
         with self._sending(datas) as report_ids:
@@ -145,17 +145,23 @@ class TaskWithOptions(Generic[P, R]):
         return ids
 
     def data(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
-        """Return a call as the data of a job, for client methods such as put, groups and chains.
+        """Return a call as the data of a job, to pass to a queue, a group or a chain.
 
         Raises InvalidArgument if the arguments do not match the signature.
+
+        >>> send.data(to="ada")
+        {'task': 'send', 'args': {'to': 'ada'}}
         """
         data = self._data(args, kwargs)
         if self.task.app.telemetry is not None:
             self.task.app.telemetry.carry([data])
         return data
 
-    def schedule(self, core: Core, cron: str, zone: str) -> Operation[Schedule]:
-        """Create or update the cron schedule of this call; an unchanged one keeps its state."""
+    def _schedule(self, core: Core, cron: str, zone: str) -> Operation[Schedule]:
+        """Create or update the cron schedule of this task.
+
+        If the cron rule is the same as before, the schedule keeps the time of its next run.
+        """
         data = self._data((), {})
         options = self._options_for(data) if self._computed else self._options
         accepted = {name: value for name, value in options.items() if name in SCHEDULE_OPTIONS}
@@ -189,7 +195,7 @@ class TaskWithOptions(Generic[P, R]):
         for call in every:
             if not isinstance(call, Mapping):
                 raise InvalidArgument(
-                    "put_many takes each call as its arguments by name, not as "
+                    "put_many needs a mapping of arguments for each call, not "
                     f"{type(call).__name__}: {self.task.name}.put_many([{{...}}, ...])"
                 )
         if "id" in self._options:
@@ -210,7 +216,7 @@ class TaskWithOptions(Generic[P, R]):
             if callable(value):
                 found[name] = value(**self.task.signature.unpack(arguments))
         if found.get("unique") is True:
-            # A digest of the whole payload would not do: its trace differs from put to put.
+            # The digest does not include the trace, which is different for every put.
             call = [self.task.name, dict(sorted(arguments.items()))]
             plain = msgspec.json.encode(call, order="sorted")
             found["unique"] = digest_of(self.task.app.codec, call, plain)
@@ -218,9 +224,10 @@ class TaskWithOptions(Generic[P, R]):
 
 
 class Task(TaskWithOptions[P, R]):
-    """A function whose calls can be put as jobs, which workers run.
+    """A function whose calls can be put into a queue as jobs that workers run.
 
-    Calling the task itself calls the function here and now. `@app.task()` makes a task.
+    Calling the task itself calls the function directly, without a job. `@app.task()` creates a
+    task.
     """
 
     __name__: str
@@ -241,31 +248,44 @@ class Task(TaskWithOptions[P, R]):
         return f"<Task {self.name!r} of {self.app.name!r}>"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function here and now; no job is put."""
+        """Call the function directly, without putting a job."""
         return self.function(*args, **kwargs)
 
     def options(self, **options: Unpack[TaskOptions]) -> TaskWithOptions[P, R]:
-        """Return this task with other options for the jobs put through it.
+        """Return a variant of this task whose jobs have these options.
 
-            send.options(priority=-1, retries=0).put(to="ada")
+        Raises InvalidArgument if an option is unknown or invalid, or if the timeout is longer than
+        the timeout of the task.
 
-        Raises InvalidArgument if an option is unknown or invalid.
+        >>> job_id = send.options(priority=-1, retries=0).put(to="ada")
         """
-        return TaskWithOptions(self, {**self.settings, **checked(options)}, carried=options)
+        given = checked(options)
+        own, asked = self.settings.get("timeout"), given.get("timeout")
+        if own is not None and asked is not None and asked > own:
+            raise InvalidArgument(
+                f"timeout must be at most {own:g} s, the timeout of task {self.name!r}, not "
+                f"{asked:g} s"
+            )
+        return TaskWithOptions(self, {**self.settings, **given}, carried=options)
 
     def at(self, when: datetime) -> TaskWithOptions[P, R]:
-        """Return this task for jobs that become due at a time: `send.at(when).put(...)`."""
+        """Return a variant of this task whose jobs start at `when`: `send.at(when).put(...)`."""
         return self.options(at=when)
 
     def after(self, delay: Span) -> TaskWithOptions[P, R]:
-        """Return this task for jobs that become due after a delay: `send.after(60).put(...)`."""
+        """Return a variant of this task with delayed jobs: `send.after(60).put(...)`."""
         return self.options(delay=delay)
 
     def result(self, job_id: str, *, wait: Span | None = 0) -> R:
-        """Return what the function returned for a job; wait for it up to `wait` seconds.
+        """Return the result of a job; wait up to `wait` seconds until the job is complete.
 
-        Raises TaskFailed if the job failed permanently, NoResult if it is not complete in time,
-        JobNotFound if there is no such job.
+        Raises TaskFailed if the job failed permanently, NoResult if the job is not complete in
+        time, and JobNotFound if the job does not exist.
+
+        >>> job_id = send.put(to="ada")
+        >>> runs = app.run_pending()
+        >>> send.result(job_id)
+        'sent to ada'
         """
         if self.app.inline is not None:
             return cast(R, self.signature.read_result(self.app.inline.result(job_id)))
@@ -279,7 +299,7 @@ class Task(TaskWithOptions[P, R]):
         return cast(R, self.signature.read_result(found))
 
     async def aresult(self, job_id: str, *, wait: Span | None = 0) -> R:
-        """Do the same as result with the asyncio client."""
+        """Return the result of a job with the asyncio client; see Task.result."""
         if self.app.inline is not None:
             return self.result(job_id)
         client = await self.app.async_client()
@@ -293,17 +313,17 @@ class Task(TaskWithOptions[P, R]):
 
 
 class AsyncTask(Task[P, R]):
-    """A task whose function is async; calling it returns a coroutine."""
+    """A task whose function is async; calling the task returns a coroutine."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:  # type: ignore[override]
-        """Call the function and return its coroutine; no job is put."""
+        """Call the function and return its coroutine, without putting a job."""
         return cast("Coroutine[Any, Any, R]", self.function(*args, **kwargs))
 
 
 class Register(Protocol):
-    """A decorator that makes a task of a sync or async function and keeps its types.
+    """A decorator that turns a sync or async function into a task and keeps the function's types.
 
-    A Context as the first parameter is not an argument of the task.
+    A first parameter of type Context is not an argument of the task.
     """
 
     @overload
@@ -329,8 +349,8 @@ def _where_to_run(name: str, function: Callable[..., Any], run: str | None) -> s
         raise InvalidArgument(f"run of task {name!r} must be one of {', '.join(RUNS)}, not {run!r}")
     if is_async != (run == "loop") and run != "process":
         raise InvalidArgument(
-            f"task {name!r} cannot run in a {run}: async functions run in the loop, sync functions "
-            "in a thread, both in a process"
+            f"task {name!r} cannot run in a {run}: an async function runs in the loop or in a "
+            "process, a sync function in a thread or in a process"
         )
     return run
 
@@ -342,7 +362,7 @@ def _failure_of(job_id: str, job: Job | None) -> JobError:
 
 
 def _none_if_complete(error: NoResult) -> Any:
-    """Return None if the job is complete: a function that returned None has no result."""
+    """Return None if the job is complete, because a return value of None is not stored."""
     if error.state != "complete":
         raise error
     return None

@@ -11,7 +11,7 @@ class Verdict(Exception):
 
 
 class Snooze(Verdict):
-    """Raised by a task to run its job again after a delay. This costs no retry.
+    """Raised by a task to run its job again after a delay. A snooze does not use a retry.
 
     if not printer.is_on():
         raise headrace.Snooze(60)
@@ -23,7 +23,7 @@ class Snooze(Verdict):
 
 
 class Discard(Verdict):
-    """Raised by a task to fail its job permanently, whatever retries it has left.
+    """Raised by a task to fail its job permanently, even if the job has retries left.
 
     raise headrace.Discard("no such customer", failure="UnknownCustomer")
     """
@@ -35,9 +35,9 @@ class Discard(Verdict):
 
 
 class Retry(Verdict):
-    """Raised by a task to fail this attempt and retry after a delay.
+    """Raised by a task to fail this attempt and retry the job after a delay.
 
-    Without a delay the job's backoff applies. A job without retries left fails permanently.
+    Without `delay`, the job's backoff sets the delay. A job without retries left fails permanently.
 
         raise headrace.Retry("rate limited", delay=response.retry_after)
     """

@@ -1,1 +1,4 @@
-"""The command line: parse, call, show."""
+"""The command `headrace`: its subcommands, their options and their output.
+
+Internal: the API may change without notice.
+"""

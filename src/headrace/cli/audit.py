@@ -1,4 +1,4 @@
-"""`audit`: check the books, and compare a lake with the server."""
+"""`audit`: check the counters of queues, and compare a lake with the server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
-from headrace.cli.output import counted, print_json, printable, warn_of_problems
+from headrace.cli.output import counted, print_json, say, warn_of_problems
 
 if TYPE_CHECKING:
     from headrace.spark.comparison import Comparison
@@ -21,19 +21,23 @@ if TYPE_CHECKING:
 def audit(lake: str | None, server: ServerOptions) -> None:
     """Check that the books of all queues balance.
 
-    With --lake, also check that its history gives the same books and daily statistics as the
-    server. The exit code is 1 if a check fails.
+    The books are the counters of each queue. The books balance if the counters match the jobs that
+    exist. With --lake, the command also computes the books and the daily statistics from the
+    history in the lake, and compares them with the server. The exit code is 1 if a check fails.
     """
     with open_client(server) as client:
         found = client.audit()
-    compared = _compare(lake, server) if lake is not None else None
     checked = f"checked {counted(found.jobs, 'job')} in {counted(found.queues, 'queue')}"
     facts: dict[str, Any] = {"balanced": found.balanced, **asdict(found)}
-    if compared is not None:
+    compared = None
+    if lake is not None:
+        from headrace.cli.lake.queries import compare_with_server  # noqa: PLC0415 - needs pyspark
+
+        compared = compare_with_server(lake, server)
         facts["lake"] = {"equal": compared.equal, **asdict(compared)}
     if not print_json(facts):
         if found.balanced:
-            click.echo(f"{checked}: the books balance")
+            say(f"{checked}: the books balance")
         if compared is not None:
             show_comparison(compared)
     if not found.balanced:
@@ -44,20 +48,14 @@ def audit(lake: str | None, server: ServerOptions) -> None:
         sys.exit(1)
 
 
-def _compare(lake: str, server: ServerOptions) -> Comparison:
-    from headrace.cli.lake.queries import compare_with_server  # noqa: PLC0415 - needs pyspark
-
-    return compare_with_server(lake, server)
-
-
 def show_comparison(compared: Comparison) -> None:
-    """Print what was compared, and what was not."""
+    """Print the number of compared figures, and the parts that were not compared."""
     for words in compared.left_out:
-        click.echo(f"not compared: {printable(words)}")
+        say(f"not compared: {words}")
     if not compared.values:
-        click.echo("the lake has nothing to compare")
+        say("the lake has nothing to compare")
     elif compared.equal:
-        click.echo(
+        say(
             f"compared {counted(compared.values, 'figure')} of "
             f"{counted(compared.queues, 'queue')} and {counted(compared.days, 'day')}: "
             "the lake and the server agree"

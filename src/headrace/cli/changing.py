@@ -1,4 +1,4 @@
-"""Change many jobs in steps, with confirmation, progress and a safe Ctrl-C."""
+"""Change many jobs in steps: ask first, show progress, and count exactly on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TypeVar
 
-import click
-
-from headrace.cli.output import counted, print_json, progress, warn
+from headrace.cli.output import ask, counted, print_json, progress, say, warn
 from headrace.errors import HeadraceError
 
 T = TypeVar("T")
@@ -21,13 +19,31 @@ STEP = 250
 
 
 class ChangeStopped(HeadraceError):
-    """A bulk change failed part way; the steps before the failure stay done."""
+    """A change of many jobs failed partway. The jobs of earlier steps remain changed."""
+
+
+def exit_on_signal(number: int, _frame: FrameType | None) -> None:
+    """Exit with code 128 plus the signal number, as shells do."""
+    sys.exit(128 + number)
+
+
+@contextmanager
+def handled(
+    handler: Callable[[int, FrameType | None], object], *numbers: signal.Signals
+) -> Iterator[None]:
+    """Set a handler for these signals, and restore the former handlers afterwards."""
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
 
 
 class InterruptGuard:
-    """Delays Ctrl-C to the end of a step, so that the count of changed jobs is exact.
+    """Delays Ctrl-C until the current step ends, so that the count of changed jobs is exact.
 
-    A second Ctrl-C ends the step at once.
+    A second Ctrl-C ends the step immediately.
     """
 
     def __init__(self) -> None:
@@ -43,11 +59,8 @@ class InterruptGuard:
     @contextmanager
     def installed(self) -> Iterator[InterruptGuard]:
         """Handle SIGINT with this guard."""
-        before = signal.signal(signal.SIGINT, self._on_interrupt)
-        try:
+        with handled(self._on_interrupt, signal.SIGINT):
             yield self
-        finally:
-            signal.signal(signal.SIGINT, before)
 
     @contextmanager
     def step(self) -> Iterator[None]:
@@ -60,16 +73,17 @@ class InterruptGuard:
         self.raise_if_interrupted()
 
     def raise_if_interrupted(self) -> None:
-        """Raise KeyboardInterrupt if Ctrl-C was pressed during this step."""
+        """Raise KeyboardInterrupt if Ctrl-C was pressed during the step."""
         if self._interrupted:
             raise KeyboardInterrupt
 
 
 @contextmanager
 def guarded(done: str, total: int) -> Iterator[tuple[InterruptGuard, Callable[[int], None]]]:
-    """Yield a guard that counts changed jobs, and the function that advances the progress.
+    """Yield a guard that counts changed jobs, and a function that advances the progress display.
 
-    After Ctrl-C, prints the count. Raises ChangeStopped for an error after the first change.
+    After Ctrl-C, prints the number of changed jobs. Raises ChangeStopped if an error occurs after
+    the first change.
     """
     guard = InterruptGuard()
     try:
@@ -85,7 +99,7 @@ def guarded(done: str, total: int) -> Iterator[tuple[InterruptGuard, Callable[[i
 
 
 def in_steps(ids: Sequence[str], act: Callable[[Sequence[str]], Sequence[T]], done: str) -> list[T]:
-    """Apply a function to jobs in steps of 250, and return all its answers."""
+    """Call a function with 250 job ids at a time, and return the answers for all jobs."""
     answers: list[T] = []
     with guarded(done, len(ids)) as (guard, advance):
         for first in range(0, len(ids), STEP):
@@ -98,25 +112,28 @@ def in_steps(ids: Sequence[str], act: Callable[[Sequence[str]], Sequence[T]], do
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask whether to continue, if stdin is a terminal and --yes was not given."""
+    """Ask whether to continue, if stdin is a terminal and --yes was not passed."""
     if not yes and sys.stdin.isatty():
-        click.confirm(question, abort=True, err=True)
+        ask(question)
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Whether a plan may be carried out: after --yes, or a confirmation on a terminal."""
+    """The user's permission to carry out a plan: --yes, or a confirmation on a terminal."""
 
     dry_run: bool
     yes: bool
 
     @property
     def is_possible(self) -> bool:
-        """Whether the plan can be carried out: it needs --yes or a terminal to confirm it."""
+        """Whether the user can approve: no --dry-run, and either --yes or a terminal as stdin."""
         return not self.dry_run and (self.yes or sys.stdin.isatty())
 
     def require(self, question: str, refusal: str) -> None:
-        """Ask for the confirmation; exit with 1 and the refusal if no terminal can confirm."""
+        """Ask for confirmation, unless --yes was passed.
+
+        If approval is not possible, prints the text `refusal` and exits with 1.
+        """
         if not self.is_possible:
             warn(refusal)
             sys.exit(1)
@@ -124,7 +141,7 @@ class Approval:
 
 
 def report(done: str, ids: Sequence[str], answers: Sequence[object]) -> None:
-    """Print the number of changed jobs and every refusal; exit with 1 if there is a refusal."""
+    """Print the number of changed jobs and every refusal. Exit with 1 if a job was refused."""
     refused = {
         job_id: str(answer)
         for job_id, answer in zip(ids, answers, strict=True)
@@ -132,7 +149,7 @@ def report(done: str, ids: Sequence[str], answers: Sequence[object]) -> None:
     }
     changed = [job_id for job_id in ids if job_id not in refused]
     if not print_json({done: changed, "refused": refused}):
-        click.echo(f"{counted(len(changed), 'job')} {done}")
+        say(f"{counted(len(changed), 'job')} {done}")
         for message in refused.values():
             warn(message)
     if refused:
@@ -144,5 +161,5 @@ def report_dry_run(done: str, ids: Sequence[str]) -> None:
     if print_json({"dry_run": True, done: list(ids)}):
         return
     for job_id in ids:
-        click.echo(job_id)
-    click.echo(f"{counted(len(ids), 'job')} would be {done}; nothing was changed", err=True)
+        say(job_id)
+    say(f"{counted(len(ids), 'job')} would be {done}; nothing was changed", err=True)

@@ -1,4 +1,4 @@
-"""Options that print or install the shell completion script."""
+"""The options that print or install the shell completion script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VARIABLE = "_HEADRACE_COMPLETE"
 
 @dataclass(frozen=True, slots=True)
 class ShellFiles:
-    """The path of a shell's completion script, and the line of its startup file that loads it."""
+    """The path of a shell's completion script, and the startup line that loads the script."""
 
     script: str
     startup: str = ""

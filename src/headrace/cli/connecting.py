@@ -1,42 +1,43 @@
-"""Open a client for one command from --url and --namespace."""
+"""Open a client for one command, with the values of --url and --namespace."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from headrace import Client, Job, Queue
+from headrace import Client, Queue
 from headrace.client import connect
 from headrace.engine.call import build
 from headrace.engine.timestamps import moment
-from headrace.errors import HeadraceError, InvalidArgument, JobNotFound, QueueNotFound
+from headrace.errors import HeadraceError, QueueNotFound
+from headrace.local_server.private_directory import NAME
 from headrace.operations.core import Core
 from headrace.operations.namespace import namespace_exists
+from headrace.operations.namespace_snapshot import read_time
 from headrace.operations.queues import check_name
 from headrace.operations.requests import ask, raw
-from headrace.operations.snapshot import read_time
 from headrace.transport.drive import drive
 
-# The directory of the embedded server.
-HERE = Path(".headrace")
-# A user at a terminal notices a failed command and can repeat it, so commands retry briefly.
+# The directory of the embedded server's data.
+HERE = Path(NAME)
+# A user at a terminal can repeat a failed command, so commands retry only briefly.
 RETRY_FOR = 3.0
 TIMEOUT = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """The server and the namespace that a command uses. Without a URL: the embedded server."""
+    """The server and the namespace of a command. The default is the embedded server."""
 
-    url: str | None
+    url: str | None = field(repr=False)
     namespace: str
 
 
 class NoNamespace(HeadraceError):
-    """The namespace or the embedded server does not exist, and this command creates none."""
+    """The namespace or the embedded server does not exist, and this command creates neither."""
 
 
 @contextmanager
@@ -45,17 +46,7 @@ def open_client(server: ServerOptions, *, create: bool = False) -> Iterator[Clie
 
     Raises NoNamespace if the namespace does not exist, unless `create` is true.
     """
-    try:
-        client = _client(server, create=create)
-    except InvalidArgument as error:
-        if "@" in (server.url or "") and "URL" in str(error):
-            # The part that cannot be parsed may belong to the password, so do not repeat it.
-            raise InvalidArgument(
-                "invalid URL; write it as redis://user:password@host:port/database and "
-                "percent-encode special characters in user and password"
-            ) from None
-        raise
-    with client:
+    with _client(server, create=create) as client:
         yield client
 
 
@@ -65,8 +56,8 @@ def _client(server: ServerOptions, *, create: bool) -> Client:
     )
     if not create and server.url is None and not HERE.exists():
         raise NoNamespace(
-            "no server has been used in this directory; pass --url or set HEADRACE_URL, or start "
-            "one here with headrace up"
+            "this directory has no embedded server; pass --url, set HEADRACE_URL, or start a "
+            "server here with headrace up"
         )
     core = connect.connect_core(wanted)
     try:
@@ -87,21 +78,13 @@ def _check_namespace(core: Core) -> None:
 
 
 def existing_queue(client: Client, name: str) -> Queue:
-    """Return a queue. Raises QueueNotFound if no job or setting was ever stored in it."""
+    """Return a queue. Raises QueueNotFound if the queue never had a job or a setting."""
     core = client.core
     call = build("counts", list, [(check_name(core, name),)])
     replies = drive(core.transport, ask(core, [(shard, call) for shard in range(core.shards)]))
     if not any(exists for [[exists, *_]] in replies):
         raise QueueNotFound(name)
     return client.queue(name)
-
-
-def existing_job(client: Client, job_id: str) -> Job:
-    """Return a job. Raises JobNotFound if the server does not have it."""
-    found = client.job(job_id)
-    if found is None:
-        raise JobNotFound(job_id)
-    return found
 
 
 def server_time(client: Client) -> datetime:

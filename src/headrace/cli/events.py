@@ -1,4 +1,4 @@
-"""`events`: the event log."""
+"""`events`: print the event log, once or continuously."""
 
 from __future__ import annotations
 
@@ -9,28 +9,25 @@ import click
 from headrace import Client, Event
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
-from headrace.cli.output import facts_of_event, printable, to_json, wants_json
-from headrace.engine.events import KINDS, read_event
+from headrace.cli.output import facts_of_event, print_json, say
+from headrace.engine.check import PAGE
+from headrace.engine.events import KINDS
 from headrace.operations import event_log
-from headrace.operations.requests import raw
-from headrace.transport.drive import Operation, drive
+from headrace.transport.drive import drive
 
-PAGE = 1000
 WAIT_MS = 1000
 
 
 @options.command("events --follow --queue mail", json_help=options.JSON_LINES)
 @click.option("--follow", "-f", is_flag=True, help="Print new events until Ctrl-C.")
-@options.number(
-    "--count", least=0, default=25, help="Show this many of the newest events; default: 25."
-)
+@options.number("--count", least=0, default=25, help="Show this many of the newest events.")
 @options.in_queue
 @click.option("--job", metavar="ID", help="Only events of this job.")
 @click.option(
     "--kind",
     metavar="KIND",
     multiple=True,
-    type=options.one_of("kind", tuple(KINDS)),
+    type=click.Choice(tuple(KINDS)),
     help="Only events of this kind; repeatable.",
 )
 def events(
@@ -41,7 +38,10 @@ def events(
     kind: Sequence[str],
     server: ServerOptions,
 ) -> None:
-    """Show the latest events; --follow also prints new ones."""
+    """Show the latest events.
+
+    With --follow, the command also prints new events until Ctrl-C.
+    """
 
     def is_wanted(event: Event) -> bool:
         return (
@@ -50,29 +50,35 @@ def events(
             and (not kind or event.kind in kind)
         )
 
-    formatted = json_of if wants_json() else line_of
     with open_client(server) as client:
         seen: dict[int, str] = {}
         for event in newest(client, count, is_wanted, seen):
-            click.echo(formatted(event))
+            _show(event)
         if follow:
             for event in filter(is_wanted, new_events(client, seen)):
-                click.echo(formatted(event))
+                _show(event)
+
+
+def _show(event: Event) -> None:
+    if not print_json(facts_of_event(event)):
+        say(line_of(event))
 
 
 def newest(
     client: Client, count: int, is_wanted: Callable[[Event], bool], seen: dict[int, str]
 ) -> list[Event]:
-    """Return the newest wanted events, oldest first.
+    """Return the newest events that `is_wanted` accepts, oldest first.
 
-    Stores the id of the last entry of every shard in `seen`.
+    Stores the id of the last entry of each shard in `seen`, by shard number.
     """
+    core = client.core
     found: list[Event] = []
-    for shard in range(client.core.shards):
+    for shard in range(core.shards):
         kept: list[Event] = []
         before = "+"
         while True:
-            page = drive(client.core.transport, _page_before(client, shard, before))
+            read = event_log.read_log(core, shard, before, PAGE, newest_first=True)
+            page = drive(core.transport, read)
             if page:
                 seen.setdefault(shard, page[0].entry_id)
             kept += filter(is_wanted, page)
@@ -84,15 +90,8 @@ def newest(
     return found[-count:] if count else []
 
 
-def _page_before(client: Client, shard: int, before: str) -> Operation[list[Event]]:
-    key = client.core.key(shard, "events")
-    words = ("XREVRANGE", key, before, "-", "COUNT", PAGE)
-    [entries] = yield from raw(client.core, [(shard, words)])
-    return [read_event(shard, entry_id, pairs) for entry_id, pairs in entries]
-
-
 def new_events(client: Client, seen: dict[int, str]) -> Iterator[Event]:
-    """Yield events after the entries in `seen`, and wait for more."""
+    """Yield the events after the entries in `seen`, and wait for further events."""
     transport = client.core.transport
     while True:
         found = drive(transport, event_log.events(client, after=seen))
@@ -101,11 +100,6 @@ def new_events(client: Client, seen: dict[int, str]) -> Iterator[Event]:
             yield event
         if not found:
             drive(transport, event_log.wait_for_event(client, seen, WAIT_MS))
-
-
-def json_of(event: Event) -> str:
-    """Format an event as one line of JSON."""
-    return to_json(facts_of_event(event))
 
 
 def line_of(event: Event) -> str:
@@ -119,7 +113,7 @@ def line_of(event: Event) -> str:
         event.worker,
         _about(event),
     )
-    return printable("  ".join(filter(None, words)))
+    return "  ".join(filter(None, words))
 
 
 def _about(event: Event) -> str:

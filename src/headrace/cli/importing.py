@@ -1,4 +1,4 @@
-"""`import`: copy the jobs of another queue into a namespace."""
+"""`import`: copy the jobs of another queue system into a namespace."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import (
     counted,
     print_json,
-    printable,
     progress,
+    say,
     show,
     table,
     wants_json,
@@ -23,7 +23,7 @@ from headrace.cli.output import (
     warn_of_problems,
 )
 from headrace.compat.importing.entries import ImportSource
-from headrace.compat.importing.run import (
+from headrace.compat.importing.import_steps import (
     ImportCheck,
     ImportPlan,
     ImportResult,
@@ -39,19 +39,19 @@ SYSTEMS = ("thoonk", "qless", "worqr", "redis-queue")
 @options.command("import qless redis://old:6379 --dry-run", "import", server=False)
 @click.argument(
     "system",
-    type=options.one_of("system", SYSTEMS),
+    type=click.Choice(SYSTEMS),
     metavar="SYSTEM",
-    help=f"The other queue: {', '.join(SYSTEMS)}.",
+    help=f"The queue system to import from: {', '.join(SYSTEMS)}.",
 )
-@click.argument("source_url", metavar="URL", help="Server of the other queue.")
+@click.argument("source_url", metavar="URL", help="URL of the Redis server that has the jobs.")
 @options.url("--into-url", "Target server")
 @options.namespace
-@click.option("--prefix", metavar="TEXT", help="Prefix of its keys, if it is not the usual one.")
+@click.option("--prefix", metavar="TEXT", help="Prefix of the keys, if not the default prefix.")
 @click.option(
     "--queue", "queues", metavar="QUEUE", multiple=True, help="Only this queue or feed; repeatable."
 )
 @options.yes
-@click.option("--dry-run", is_flag=True, help="Only count what would be imported.")
+@click.option("--dry-run", is_flag=True, help="Count the items and import nothing.")
 def import_command(
     system: str,
     source_url: str,
@@ -64,8 +64,9 @@ def import_command(
 ) -> None:
     """Import the jobs of thoonk, qless, worqr or redis-queue.
 
-    The command counts first, imports after a confirmation, then checks counts and order. After an
-    interruption, run the same command again: it imports nothing twice. The source is only read.
+    The command counts the items, asks for a confirmation, imports the items, and then checks their
+    number and order. After an interruption, run the same command again: no item is imported twice.
+    The command only reads the source.
     """
     approval = Approval(dry_run, yes)
     source = open_source(source_url, system, prefix, queues)
@@ -74,10 +75,9 @@ def import_command(
             plan = make_plan(source, advance)
         _show_plan(plan, source, approval)
         if not dry_run:
-            question = (
-                f"Import {counted(plan.counts.total(), 'item')} into namespace {namespace!r}?"
-            )
-            approval.require(question, "nothing was imported; pass --yes to import it")
+            items = counted(plan.counts.total(), "item")
+            question = f"Import {items} into namespace {namespace!r}?"
+            approval.require(question, "nothing was imported; pass --yes to import the items")
             with open_client(ServerOptions(url or None, namespace), create=True) as client:
                 _carry_out(client, source, plan)
 
@@ -87,12 +87,12 @@ def _show_plan(plan: ImportPlan, source: ImportSource, approval: Approval) -> No
         if not approval.is_possible:
             print_json({"import": plan.name, **_plan_fields(plan)})
         return
-    rows = [(name, what, f"{count:,}") for (name, what), count in sorted(plan.counts.items())]
-    if rows:
+    if plan.counts:
+        rows = ((*key, f"{count:,}") for key, count in sorted(plan.counts.items()))
         table(("queue", "what", "count"), rows)
-    click.echo(f"Found {counted(plan.counts.total(), 'item')} of {source.system}.")
+    say(f"Found {counted(plan.counts.total(), 'item')} of {source.system}.")
     for line in plan.left_out:
-        click.echo(f"left out: {printable(line)}", err=True)
+        say(f"left out: {line}", err=True)
 
 
 def _plan_fields(plan: ImportPlan) -> dict[str, object]:
@@ -137,7 +137,7 @@ def _summary(result: ImportResult, check: ImportCheck) -> str:
     if result.imported_before:
         parts.append(f"{result.imported_before:,} imported before")
     if result.renamed:
-        parts.append(f"{result.renamed:,} got a new id because theirs was taken")
+        parts.append(f"{result.renamed:,} got a new id because their id was taken")
     parts.append(f"{check.counts.total():,} verified")
     if check.changed:
         parts.append(f"{check.changed:,} changed since they were imported")

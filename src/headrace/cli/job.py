@@ -1,4 +1,4 @@
-"""`job`, `why`, `result`: one job."""
+"""`job`, `why` and `result`: commands about one job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import click
 
 from headrace import Job
 from headrace.cli import options
-from headrace.cli.connecting import ServerOptions, existing_job, open_client, server_time
+from headrace.cli.connecting import ServerOptions, open_client, server_time
+from headrace.cli.jobs import progress_of
 from headrace.cli.output import (
     ago,
     as_words,
@@ -19,11 +20,11 @@ from headrace.cli.output import (
     heading,
     pairs,
     print_json,
-    printable,
+    say,
     show,
     table,
 )
-from headrace.errors import Unreadable
+from headrace.errors import JobNotFound, Unreadable
 
 NOT_STARTED = ("waiting", "scheduled", "blocked")
 
@@ -31,9 +32,14 @@ NOT_STARTED = ("waiting", "scheduled", "blocked")
 @options.command("job ada")
 @options.job_id
 def job(job_id: str, server: ServerOptions) -> None:
-    """Show one job: data, attempts, errors, and why it waits."""
+    """Show the data, attempts and errors of a job.
+
+    If the job has not started, the command also shows why.
+    """
     with open_client(server) as client:
-        found = existing_job(client, job_id)
+        found = client.job(job_id)
+        if found is None:
+            raise JobNotFound(job_id)
         reason = client.why_waiting(job_id) if found.state in NOT_STARTED else None
         now = server_time(client)
     if print_json({**facts_of(found), "why": reason}):
@@ -44,7 +50,7 @@ def job(job_id: str, server: ServerOptions) -> None:
     if found.log:
         heading("log")
         for at, line in found.log:
-            click.echo(f"{ago(at, now):>10}  {printable(line)}")
+            say(f"{ago(at, now):>10}  {line}")
 
 
 def _facts(found: Job, reason: str | None, now: datetime) -> Iterator[tuple[str, object]]:
@@ -57,8 +63,9 @@ def _facts(found: Job, reason: str | None, now: datetime) -> Iterator[tuple[str,
     yield "due", ago(found.due, now)
     yield "worker", found.worker
     yield "lease ends", ago(found.expires, now)
-    yield "progress", _progress(found)
-    yield "attempts", f"{found.attempt}{_retries_left(found)}"
+    yield "progress", progress_of(found)
+    left = f"{found.remaining} of {found.retries} retries left"
+    yield "attempts", f"{found.attempt}, {'unlimited retries' if found.retries is None else left}"
     yield "priority", f"{found.priority:g}" if found.priority else None
     yield "tags", ", ".join(found.tags)
     yield "key", found.key
@@ -66,24 +73,11 @@ def _facts(found: Job, reason: str | None, now: datetime) -> Iterator[tuple[str,
     yield "unique", found.unique
     yield "schedule", found.schedule
     yield "group", found.group
-    yield "depends on", ", ".join(_parents(found))
+    groups = [f"group {name}" for name in found.depends_on_groups]
+    yield "depends on", ", ".join(found.depends_on + groups)
     yield "dependents", ", ".join(found.dependents)
     yield "result", f"headrace result {found.id}" if found.has_result else None
     yield "tracked", "yes" if found.tracked else None
-
-
-def _progress(found: Job) -> str | None:
-    return None if found.progress is None else f"{found.progress:.0%} {found.note}".rstrip()
-
-
-def _retries_left(found: Job) -> str:
-    if found.retries is None:
-        return ", unlimited retries"
-    return f", {found.remaining} of {found.retries} retries left"
-
-
-def _parents(found: Job) -> list[str]:
-    return found.depends_on + [f"group {name}" for name in found.depends_on_groups]
 
 
 def _show_attempts(found: Job, now: datetime) -> None:
@@ -113,7 +107,7 @@ def _show_traceback(found: Job) -> None:
     if traces:
         heading("traceback")
         for line in traces[-1].splitlines():
-            click.echo(printable(line))
+            say(line)
 
 
 @options.command("why ada")
@@ -122,13 +116,13 @@ def why(job_id: str, server: ServerOptions) -> None:
     """Explain why a job is not running yet."""
     with open_client(server) as client:
         reason = client.why_waiting(job_id)
-    show({"id": job_id, "why": reason}, printable(reason))
+    show({"id": job_id, "why": reason}, reason)
 
 
 @options.command("result ada --wait 10")
 @options.job_id
-@options.duration("--wait", help="Wait up to this time for the result.")
-@click.option("--take", is_flag=True, help="Delete the result from the server.")
+@options.duration("--wait", help="Wait for the result, but not longer than this.")
+@click.option("--take", is_flag=True, help="Delete the result from the server after reading it.")
 def result(job_id: str, wait: float | None, take: bool, server: ServerOptions) -> None:
     """Print the result of a job as JSON."""
     with open_client(server) as client:

@@ -1,8 +1,10 @@
-"""`peek`, `jobs`, `failures`, `tags`: lists of jobs."""
+"""`peek`, `jobs`, `failures` and `tags`: commands that list jobs."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -16,14 +18,15 @@ from headrace.cli.output import (
     counted,
     data_of,
     facts_of,
-    hint_at_more,
     print_json,
+    read_page,
+    say,
     show_rows,
     table,
 )
 from headrace.cli.shell_completion import failure_types
+from headrace.engine.check import PAGE
 
-PAGE = 1000
 COLUMNS = ("id", "state", "queue", "attempt", "when", "about", "data")
 
 
@@ -31,7 +34,7 @@ COLUMNS = ("id", "state", "queue", "attempt", "when", "about", "data")
 @options.queue
 @options.count(10)
 def peek(queue: str, count: int, server: ServerOptions) -> None:
-    """Show the next jobs of a queue in the order workers get them."""
+    """Show the next jobs of a queue in the order in which workers get them."""
     with open_client(server) as client:
         found = client.queue(queue).peek(count) or existing_queue(client, queue).peek(count)
         now = server_time(client)
@@ -55,13 +58,13 @@ def jobs(
 ) -> None:
     """List the jobs of a queue in one state, or the jobs with a tag.
 
-    The default state is waiting.
+    Without --state and --tag, the command lists the waiting jobs.
     """
     if queue is None and tag is None:
         raise click.BadParameter("pass a QUEUE or --tag", param_hint="QUEUE")
     with open_client(server) as client:
         if tag is not None:
-            found = _tagged(client, tag, queue, state, offset, count)
+            found = _tagged(client, tag, JobFilter(queue=queue, state=state), offset, count)
             about = f"with tag {tag}"
         else:
             wanted = state or "waiting"
@@ -71,48 +74,56 @@ def jobs(
     show_page(found, about, now)
 
 
-def _tagged(
-    client: Client, tag: str, queue: str | None, state: str | None, offset: int, count: int
-) -> Page:
-    if queue is None and state is None:
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """A filter for jobs by failure type, queue, tag and state."""
+
+    failure: str | None = None
+    queue: str | None = None
+    tag: str | None = None
+    state: str | None = None
+
+    def accepts(self, job: Job) -> bool:
+        """Return whether a job has the queue, tag and state of the filter.
+
+        A filter value of None accepts every job.
+        """
+        return (
+            self.queue in (None, job.queue)
+            and self.state in (None, job.state)
+            and (self.tag is None or self.tag in job.tags)
+        )
+
+
+def _tagged(client: Client, tag: str, job_filter: JobFilter, offset: int, count: int) -> Page:
+    if job_filter == JobFilter():
         return client.tags.jobs(tag, offset=offset, count=count)
-    found = [job for job in all_tagged(client, tag) if matches(job, queue, state)]
+    found = list(filter(job_filter.accepts, all_tagged(client, tag)))
     return Page(len(found), found[offset : offset + count])
 
 
 def all_tagged(client: Client, tag: str) -> Iterator[Job]:
-    """Read all jobs that have a tag."""
-    return all_jobs(lambda offset: client.tags.jobs(tag, offset=offset, count=PAGE))
+    """Yield all jobs that have a tag."""
+    return all_jobs(partial(client.tags.jobs, tag))
 
 
-def all_jobs(read: Callable[[int], Page]) -> Iterator[Job]:
-    """Read the jobs of all pages; `read` returns the page of PAGE jobs at an offset."""
-    offset = 0
-    while True:
-        page = read(offset)
+def all_jobs(read: Callable[..., Page]) -> Iterator[Job]:
+    """Yield the jobs of all pages. `read` returns the page for an offset and a count."""
+    for offset in itertools.count(0, PAGE):
+        page = read(offset=offset, count=PAGE)
         yield from page.jobs
-        offset += PAGE
-        if offset >= page.total:
+        if offset + PAGE >= page.total:
             return
 
 
-def matches(job: Job, queue: str | None, state: str | None = None, tag: str | None = None) -> bool:
-    """Return whether a job has this queue, state and tag; None accepts any."""
-    return (
-        queue in (None, job.queue)
-        and state in (None, job.state)
-        and (tag is None or tag in job.tags)
-    )
-
-
 def show_page(found: Page, about: str, now: datetime) -> None:
-    """Print a page of jobs and the total number."""
+    """Print a page of jobs and the total number of jobs."""
     if print_json({"total": found.total, "jobs": [facts_of(job) for job in found.jobs]}):
         return
     if found.jobs:
         table(COLUMNS, _rows(found.jobs, now), cut=True)
     shown = f"{len(found.jobs):,} of " if len(found.jobs) < found.total else ""
-    click.echo(f"{shown}{counted(found.total, 'job')} {about}")
+    say(f"{shown}{counted(found.total, 'job')} {about}")
 
 
 def _rows(found: Iterable[Job], now: datetime) -> Iterator[Sequence[object]]:
@@ -122,7 +133,7 @@ def _rows(found: Iterable[Job], now: datetime) -> Iterator[Sequence[object]]:
 
 
 def _time_of(job: Job) -> datetime:
-    """Return the time that matters most in the state of a job."""
+    """Return the time to show for a job, which depends on the job's state."""
     if job.failure is not None and job.state == "failed":
         return job.failure.at
     if job.state == "scheduled" and job.due is not None:
@@ -137,9 +148,13 @@ def _about(job: Job) -> str:
     if job.failure is not None and job.state == "failed":
         return f"{job.failure.type}: {job.failure.message}".removesuffix(": ")
     if job.state == "running":
-        done = "" if job.progress is None else f" {job.progress:.0%} {job.note}".rstrip()
-        return f"{job.worker}{done}"
+        return f"{job.worker} {progress_of(job)}".rstrip()
     return " ".join(job.tags)
+
+
+def progress_of(job: Job) -> str:
+    """Format the progress and the note that a job has reported."""
+    return "" if job.progress is None else f"{job.progress:.0%} {job.note}".rstrip()
 
 
 @options.command("failures smtp")
@@ -153,14 +168,16 @@ def _about(job: Job) -> str:
 @options.offset
 @options.count(25, most=100)
 def failures(failure: str | None, offset: int, count: int, server: ServerOptions) -> None:
-    """List failure types with their newest message, or the jobs of one type."""
+    """List failure types, or the jobs that failed with one type.
+
+    Each failure type is shown with its newest message.
+    """
     with open_client(server) as client:
         if failure is not None:
             page = client.failures.jobs(failure, offset=offset, count=count)
             show_page(page, f"failed with {failure}", server_time(client))
             return
-        found, now = client.failures.groups(offset=offset, count=count), server_time(client)
-        hint_at_more(len(found), offset, count, client.failures.groups)
+        found, now = read_page(client.failures.groups, offset, count), server_time(client)
     rows = (
         (each.type, each.count, ago(each.at, now), each.queue, each.job_id, each.message)
         for each in found
@@ -180,6 +197,5 @@ def tags(tag: str | None, offset: int, count: int, server: ServerOptions) -> Non
             page, now = client.tags.jobs(tag, offset=offset, count=count), server_time(client)
             show_page(page, f"with tag {tag}", now)
             return
-        found = client.tags.top(offset=offset, count=count, least=1)
-        hint_at_more(len(found), offset, count, partial(client.tags.top, least=1))
+        found = read_page(partial(client.tags.top, least=1), offset, count)
     show_rows({"tags": found}, ("tag", "jobs"), found.items(), "no job has a tag")

@@ -1,4 +1,4 @@
-"""`metrics`: the state of a namespace as Prometheus metrics."""
+"""`metrics`: serve the state of a namespace as Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -10,24 +10,35 @@ from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import show
 from headrace.errors import InvalidArgument
+from headrace.telemetry.metrics_process import registry_of
 from headrace.telemetry.server_metrics import ServerCollector
-from headrace.telemetry.serving import registry_of
+
+JOIN_SECONDS = 0.5
 
 
 @options.command("metrics --port 9464 -n shop")
-@options.port("--port", default=9464, help="Port to listen on, 0 for any free port; default: 9464.")
-def metrics(port: int, server: ServerOptions) -> None:
-    """Serve the state of the queues as Prometheus metrics until Ctrl-C."""
+@options.port("--port", default=9464, help="Port to listen on, 0 for any free port.")
+@options.address("--address")
+def metrics(port: int, address: str, server: ServerOptions) -> None:
+    """Serve the state of the queues as Prometheus metrics.
+
+    The command runs until Ctrl-C.
+    """
     with open_client(server) as client:
         registry = registry_of(ServerCollector(client))
         try:
-            serving, thread = start_http_server(port, registry=registry)
+            serving, thread = start_http_server(port, address, registry)
         except OSError as error:
-            raise InvalidArgument(f"cannot serve metrics on port {port}: {error}") from None
+            raise InvalidArgument(
+                f"cannot serve metrics on port {port} of {address}: {error}"
+            ) from None
         used = serving.server_port
-        sentence = f"serving metrics of {server.namespace} on port {used}; stop with Ctrl-C"
+        where = f"port {used} of {address}"
+        sentence = f"serving metrics of {server.namespace} on {where}; stop with Ctrl-C"
         with suppress(KeyboardInterrupt):
-            show({"namespace": server.namespace, "port": used}, sentence)
-            thread.join()
+            show({"namespace": server.namespace, "address": address, "port": used}, sentence)
+            # Without a timeout, Python can miss a Ctrl-C that arrives together with a request.
+            while thread.is_alive():
+                thread.join(JOIN_SECONDS)
         serving.shutdown()
         serving.server_close()

@@ -12,14 +12,16 @@ import click
 
 from headrace.cli.connecting import ServerOptions
 from headrace.cli.output import JSON
-from headrace.cli.shell_completion import failure_types, queue_names, states
+from headrace.cli.shell_completion import failure_types, queue_names
+from headrace.engine.settings import UNITS
 from headrace.engine.states import STATES
 
+LOOPBACK = "127.0.0.1"
 JSON_LINES = "Print one JSON object per line."
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_UNITS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_UNITS = {**UNITS, "": UNITS["s"]}
 _DURATION = re.compile(rf"(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})")
 
 
@@ -28,18 +30,7 @@ def seconds(text: str) -> float:
     found = _DURATION.fullmatch(text.strip())
     if found is None:
         raise click.BadParameter(f"{text!r} is not a duration; write 10, 500ms, 1.5s, 5m, 2h or 7d")
-    return float(found[1]) * _UNITS[found[2]]
-
-
-def one_of(what: str, choices: tuple[str, ...]) -> Callable[[str], str]:
-    """Return a parser that accepts only these words."""
-
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise click.BadParameter(f"unknown {what} {text!r}; choose from {', '.join(choices)}")
-        return text
-
-    return parse
+    return float(found[1]) * _UNITS[found[2]] / 1000
 
 
 def duration(*names: str, **more: Any) -> Callable[[F], F]:
@@ -48,12 +39,12 @@ def duration(*names: str, **more: Any) -> Callable[[F], F]:
 
 
 def json_value(text: str) -> Any:
-    """Parse an argument as JSON. Raises BadParameter."""
+    """Parse an argument as JSON. Raises BadParameter if the argument is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise click.BadParameter(
-            f"this is not JSON ({error}); a string needs quotes of its own: '\"hello\"'"
+            f"this is not JSON ({error}); write a string in double and single quotes: '\"hello\"'"
         ) from None
 
 
@@ -61,16 +52,32 @@ def number(
     *names: str,
     least: float = 1,
     most: float | None = None,
+    help: str,  # noqa: A002 - Click's name
     **more: Any,
 ) -> Callable[[F], F]:
-    """Return an option for a number from `least` to `most`, an integer if `least` is one."""
+    """Return an option for a number from `least` to `most`.
+
+    If `least` is an integer, the option accepts only integers. The default, if any, is added to the
+    help.
+    """
     kind: Any = click.IntRange if isinstance(least, int) else click.FloatRange
-    return click.option(*names, type=kind(least, most), **{"metavar": "NUMBER"} | more)
+    about = f"{help[:-1]}; default: {more['default']:g}." if "default" in more else help
+    return click.option(*names, type=kind(least, most), help=about, **{"metavar": "NUMBER"} | more)
 
 
 def port(name: str, **more: Any) -> Callable[[F], F]:
     """Return an option whose value is a TCP port."""
     return number(name, least=0, most=65535, metavar="PORT", **more)
+
+
+def address(name: str) -> Callable[[F], F]:
+    """Return an option for the network address of a server, by default this machine only."""
+    return click.option(
+        name,
+        metavar="ADDRESS",
+        default=LOOPBACK,
+        help=f"Network address to listen on, 0.0.0.0 for all; default: {LOOPBACK}.",
+    )
 
 
 namespace = click.option(
@@ -100,9 +107,11 @@ def command(
     server: bool = True,
     json_help: str = "Print one JSON object.",
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """Return a decorator that makes a command with an example in its help, and --json.
+    """Return a decorator that makes a command with the option --json.
 
-    Unless `server` is false, the command has --url and --namespace and gets both as `server`.
+    The help of the command ends with `example`. Unless `server` is false, the command also has the
+    options --url and --namespace. The function receives the values of --url and --namespace as the
+    argument `server`.
     """
 
     def make(function: Callable[..., None]) -> click.Command:
@@ -117,7 +126,6 @@ def command(
         if server:
             last = [url("--url", "Server URL"), namespace, *last]
         for option in last:
-            # Click lists parameters in the order in which decorators are read, bottom up.
             option(made)
         return made
 
@@ -125,14 +133,13 @@ def command(
 
 
 def as_json(about: str) -> Callable[[F], F]:
-    """Return --json, which `output.wants_json` reads."""
+    """Return the option --json; `output.wants_json` reads the value of the option."""
     return click.option("--json", is_flag=True, expose_value=False, callback=_set_json, help=about)
 
 
 def count(default: int, most: int = 1000) -> Callable[[F], F]:
-    """Return --count with this default."""
-    about = f"Show at most this many; default: {default}."
-    return number("--count", most=most, default=default, help=about)
+    """Return the option --count with this default."""
+    return number("--count", most=most, default=default, help="Show at most this many rows.")
 
 
 queue = click.argument("queue", shell_complete=queue_names, help="Name of the queue.")
@@ -145,20 +152,21 @@ in_queue = click.option(
 with_tag = click.option("--tag", metavar="TAG", help="Only jobs with this tag.")
 in_state = click.option(
     "--state",
-    type=one_of("state", tuple(STATES)),
+    type=click.Choice(STATES),
     metavar="STATE",
-    shell_complete=states,
     help=f"Only jobs in this state: {', '.join(STATES)}.",
 )
 of_failure = click.option(
     "--failure",
     metavar="TYPE",
     shell_complete=failure_types,
-    help="Only jobs that failed with this type.",
+    help="Only jobs that failed with this failure type.",
 )
 job_id = click.argument("job_id", metavar="ID", help="Id of the job.")
 job_ids = click.argument("ids", metavar="[ID]...", nargs=-1, help="Ids of jobs.")
-offset = number("--offset", least=0, default=0, help="Skip this many.")
+offset = number("--offset", least=0, default=0, help="Skip this many rows.")
 yes = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
-dry_run = click.option("--dry-run", is_flag=True, help="Show what would change, change nothing.")
+dry_run = click.option(
+    "--dry-run", is_flag=True, help="Show the affected jobs, but change nothing."
+)
 delay = duration("--delay", help="Make the job available after this time: 10, 5m, 2h, 7d.")

@@ -1,30 +1,33 @@
-"""Print results: text and tables for people, JSON for programs, progress on stderr."""
+"""Print results as text, tables or JSON, and progress on stderr."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from headrace.errors import Unreadable
+from headrace.printable import printable
 
 if TYPE_CHECKING:
     from headrace import Event, Job, Schedule
 
+T = TypeVar("T", bound=Sized)
+
 FIRST_LINE_AFTER, LINE_EVERY = 2.0, 10.0
 BAR_WIDTH = 40
-# The entry of Click's context that --json sets.
+# The key under which Click's context stores the value of --json.
 JSON = "headrace.json"
 
 
-# Numbers and times as words
+# Numbers and times
 
 
 def size(count: float) -> str:
@@ -47,7 +50,7 @@ def span(seconds: float) -> str:
 
 
 def some(names: Sequence[str], most: int = 3) -> str:
-    """List the first names and the number of the others."""
+    """Format the first `most` names and the number of further names."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
@@ -71,21 +74,21 @@ def ago(when: datetime | None, now: datetime) -> str:
 
 
 def wants_json() -> bool:
-    """Return whether the running command was given --json."""
+    """Return whether --json was passed to the running command."""
     return bool(click.get_current_context().meta[JSON])
 
 
 def print_json(found: object) -> bool:
-    """Print the facts as JSON if --json was given, and return whether it was."""
+    """Print a value as JSON if --json was passed; return whether --json was passed."""
     if wants_json():
         click.echo(to_json(found))
     return wants_json()
 
 
 def show(found: Mapping[str, object], sentence: str) -> None:
-    """Print the facts as JSON, or the sentence."""
+    """Print the fields as JSON if --json was passed, otherwise print the sentence."""
     if not print_json(found):
-        click.echo(sentence)
+        say(sentence)
 
 
 def to_json(found: object) -> str:
@@ -121,7 +124,10 @@ def facts_of(found: Job | Schedule) -> dict[str, Any]:
 
 
 def facts_of_event(event: Event) -> dict[str, Any]:
-    """Return the fields of an event, with its data like `facts_of`."""
+    """Return the fields of an event, with its decoded data.
+
+    If the data is not JSON, `data` is None and `payload` has the text.
+    """
     facts = _fields_except(event, "data")
     if event.data is None:
         return {**facts, "data": None}
@@ -140,7 +146,7 @@ def _fields_except(found: Job | Schedule | Event, *names: str) -> dict[str, Any]
 
 
 def data_of(found: Job | Schedule) -> str:
-    """Format the data of a job or a schedule; escape the bytes that cannot be decoded."""
+    """Format the data of a job or a schedule; escape the payload if the codec cannot decode it."""
     try:
         return as_words(found.data)
     except Unreadable:
@@ -149,59 +155,83 @@ def data_of(found: Job | Schedule) -> str:
 
 def as_words(value: object) -> str:
     """Format a JSON value for a terminal."""
-    return printable(json.dumps(value, ensure_ascii=False, default=str))
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def printable(words: str) -> str:
-    """Escape control characters, which could change the terminal."""
-    if words.isprintable():
-        return words
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in words)
+def say(line: str, *, label: str = "", err: bool = False) -> None:
+    """Print a line after a bold label, and escape control characters in the line.
+
+    All commands print their text with this function or in a table, because the text may contain
+    data of jobs.
+    """
+    click.echo(click.style(label, bold=True) * bool(label) + printable(line), err=err)
+
+
+def ask(question: str) -> None:
+    """Ask a question on stderr. Raises Abort unless the answer is yes."""
+    click.confirm(printable(question), abort=True, err=True)
 
 
 def warn(message: str) -> None:
     """Print a line to stderr."""
-    click.echo(f"headrace: {message}", err=True)
+    say(f"headrace: {message}", err=True)
 
 
 def warn_of_problems(about: str, problems: Sequence[str]) -> None:
-    """Print the first of some problems and the number of the others to stderr."""
+    """Print the first problem, and the number of further problems, to stderr."""
     first, *others = problems
-    more = f" ({len(others):,} more: --json lists them)" if others else ""
-    warn(f"{about}: {printable(first)}{more}")
+    more = f" ({len(others):,} more; --json lists all)" if others else ""
+    warn(f"{about}: {first}{more}")
 
 
-def hint_at_more(shown: int, offset: int, count: int, read: Callable[..., Any]) -> None:
-    """Tell the user if there are more rows than were shown."""
-    if shown == count and read(offset=offset + count, count=1):
-        click.echo(f"there are more; continue with --offset {offset + count}", err=True)
+def read_page(read: Callable[..., T], offset: int, count: int) -> T:
+    """Read one page of a list, and print a hint if more rows follow."""
+    found = read(offset=offset, count=count)
+    if len(found) == count and read(offset=offset + count, count=1):
+        say(f"more rows follow; continue with --offset {offset + count}", err=True)
+    return found
 
 
 def pairs(rows: Iterable[tuple[str, object]]) -> None:
-    """Print names with their values, one per line; skip empty values."""
+    """Print each name and its value on one line; skip empty values."""
     shown = [(name, str(value)) for name, value in rows if value not in (None, "")]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
-        click.echo(f"{click.style(name.ljust(width), bold=True)}  {printable(value)}")
+        say(f"  {value}", label=name.ljust(width))
 
 
 def heading(words: str) -> None:
     """Print an empty line and a heading."""
-    click.echo(f"\n{click.style(words, bold=True)}")
+    say("")
+    say("", label=words)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, cut: bool = False) -> None:
-    """Print rows under their columns.
+    """Print rows as a table.
 
-    On a terminal, long words wrap, or with `cut` each row is one line. Piped output is never cut.
+    On a terminal, long cells wrap. With `cut`, long cells are truncated, so that each row is one
+    line. Piped output is never truncated.
     """
-    cells = [["" if cell is None else printable(str(cell)) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from headrace.cli import terminal  # noqa: PLC0415 - rich is loaded only for a terminal
 
-        terminal.table(columns, cells, cut=cut)
+        terminal.table(_printable(columns), list(map(_printable, rows)), cut=cut)
     else:
-        _print_aligned([list(columns), *cells])
+        for line in aligned(columns, rows):
+            say(line)
+
+
+def _printable(cells: Iterable[object]) -> list[str]:
+    return ["" if cell is None else printable(str(cell)) for cell in cells]
+
+
+def aligned(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Yield the lines of a table without styles."""
+    lines = list(map(_printable, [columns, *rows]))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        yield "  ".join(cells).rstrip()
 
 
 def show_rows(
@@ -212,24 +242,20 @@ def show_rows(
     *,
     cut: bool = False,
 ) -> None:
-    """Print the facts as JSON, or the rows as a table, or a sentence if there are no rows."""
+    """Print the fields as JSON if --json was passed, otherwise print the rows as a table.
+
+    If there are no rows, prints the sentence `empty`.
+    """
     if print_json(found):
         return
     if lines := list(rows):
         table(columns, lines, cut=cut)
     else:
-        click.echo(empty)
-
-
-def _print_aligned(lines: list[list[str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
+        say(empty)
 
 
 def histogram(rows: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """Draw labelled counts as bars; the highest bar is BAR_WIDTH wide."""
+    """Draw labelled counts as bars; the longest bar is BAR_WIDTH characters wide."""
     most = max((count for _, count in rows), default=0)
     for label, count in rows:
         bar = "█" * max(round(BAR_WIDTH * count / most), 1) if count else ""
@@ -240,7 +266,7 @@ def histogram(rows: Sequence[tuple[str, int]]) -> Iterator[str]:
 
 
 class ProgressLines:
-    """Progress for a log: no line in the first 2 seconds, then one line every 10 seconds."""
+    """Progress as log lines: no line in the first 2 seconds, then a line every 10 seconds."""
 
     def __init__(
         self, what: str, total: int | None, clock: Callable[[], float] = time.monotonic
@@ -252,7 +278,7 @@ class ProgressLines:
         self._next = clock() + FIRST_LINE_AFTER
 
     def advance(self, more: int) -> None:
-        """Count more as done, and print a line if it is time."""
+        """Count more finished items, and print a line if the next line is due."""
         self._done += more
         now = self._clock()
         if now >= self._next:
@@ -262,9 +288,9 @@ class ProgressLines:
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show progress on stderr; yields the function that advances it.
+    """Show progress on stderr; yield a function that advances the progress.
 
-    A terminal shows a bar, a log gets a line now and then.
+    On a terminal, the progress is a bar. Otherwise, the progress is a line every 10 seconds.
     """
     if total == 0:
         yield lambda _: None

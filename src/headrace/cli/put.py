@@ -1,13 +1,14 @@
-"""`put`: one job, or a file that has one JSON value per line."""
+"""`put`: put one job, or a job for each line of a file."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,10 +21,11 @@ from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import counted, progress, show, warn
 from headrace.errors import HeadraceError, InvalidArgument, JobExists
 from headrace.operations.batches import in_batches
-from headrace.operations.ids import batch_of, new_ids, new_nonce
-from headrace.operations.putting import put_call, row_of
+from headrace.operations.core import Core
+from headrace.operations.ids import batch_of, new_id, new_nonce
+from headrace.operations.putting import FullItem, put_call, row_of
 from headrace.options import OPTIONS, UNSET, Unset, is_given
-from headrace.transport.drive import Operation, drive
+from headrace.transport.drive import drive
 
 
 def _retries(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | Unset | None:
@@ -36,7 +38,9 @@ def _retries(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
 
 
 def _check(data: str | None, source: str | None, job_id: str | None, id_field: str | None) -> None:
-    if (data is None) == (source is None):
+    if data is None and source is None:
+        raise click.BadParameter("missing: pass DATA, or a file with --from", param_hint="DATA")
+    if data is not None and source is not None:
         raise click.BadParameter("pass DATA or --from, not both", param_hint="DATA")
     if source is not None and job_id is not None:
         raise click.BadParameter("use --id-field with --from", param_hint="--id")
@@ -47,31 +51,29 @@ def _check(data: str | None, source: str | None, job_id: str | None, id_field: s
 @options.command('put mail \'{"to": "ada"}\' --priority -1 --tag vip')
 @options.queue
 @click.argument("data", required=False, help="The data of the job, as JSON.")
-@click.option("--task", metavar="NAME", help="Put a job for this task; DATA has its arguments.")
+@click.option("--task", metavar="NAME", help="Run this task; DATA has the arguments of the task.")
 @click.option("--id", metavar="ID", help="Id of the job; default: a new id.")
-@click.option("--priority", type=float, metavar="NUMBER", help="Lower runs first; default: 0.")
+@click.option("--priority", type=float, metavar="NUMBER", help="Low numbers run first; default: 0.")
 @options.delay
 @click.option("--tag", "tags", metavar="TAG", multiple=True, help="Add a tag; repeatable.")
 @click.option(
     "--retries",
     callback=_retries,
     metavar="NUMBER",
-    help="Retry this many times after a failure, or none: no limit.",
+    help="Retry the job this many times after a failure; 'none' means no limit.",
 )
-@click.option("--key", metavar="KEY", help="Key for per-key limits and fair sharing.")
-@click.option("--unique", is_flag=True, help="Refuse the job if one with the same data exists.")
-@click.option(
-    "--unique-by", metavar="TEXT", help="Refuse the job if one with this unique value exists."
-)
+@click.option("--key", metavar="KEY", help="Key of the job, for limits and fair sharing by key.")
+@click.option("--unique", is_flag=True, help="Refuse the job if another job has the same data.")
+@click.option("--unique-by", metavar="TEXT", help="Refuse the job if this unique value is taken.")
 @options.duration("--start-within", help="Expire the job if it has not started within this time.")
 @click.option("--depends-on", metavar="ID", multiple=True, help="Run after this job; repeatable.")
 @click.option(
-    "--on-exists", metavar="ACTION", help="If the id exists: move, replace or reject the job."
+    "--on-exists",
+    metavar="ACTION",
+    help="For an existing id: move, replace, reject or duplicate.",
 )
-@click.option(
-    "--from", "source", metavar="FILE", help="Put a job for each JSON line of a file; - is stdin."
-)
-@click.option("--id-field", metavar="NAME", help="With --from: the field that has the job id.")
+@click.option("--from", "source", metavar="FILE", help="Put a job per line of FILE; - means stdin.")
+@click.option("--id-field", metavar="NAME", help="With --from: field that has the job id.")
 def put(
     queue: str,
     data: str | None,
@@ -81,28 +83,31 @@ def put(
     server: ServerOptions,
     **given: Any,
 ) -> None:
-    """Put a job into a queue and print its id; --from puts many.
+    """Put one job or a file of jobs into a queue.
 
-    A file for --from has one JSON value per line. With --id-field the same file can be put again
-    after Ctrl-C or an outage: lines whose jobs exist are skipped.
+    For one job, the command prints the id of the job. A file for --from has one JSON value per
+    line. With --id-field, the same file can be put again after Ctrl-C or an outage. The command
+    then skips the lines whose jobs already exist.
     """
     _check(data, source, given["id"], id_field)
     job_options = _job_options(**given)
     if source is not None:
         with open_client(server, create=True) as client:
             counts = put_lines(client.queue(queue), source, id_field, task, job_options)
-        known = f", {counted(counts.known, 'line')} known already" if id_field else ""
+        known = f", {counted(counts.known, 'line')} skipped (id exists)" if id_field else ""
         sentence = f"{counted(counts.put, 'job')} put into {queue}{known}"
         show({"queue": queue, "put": counts.put, "known": counts.known}, sentence)
         return
     value = as_task(options.json_value(data or ""), task)
     with open_client(server, create=True) as client:
-        new_id = client.queue(queue).put(value, **job_options)
-    show({"id": new_id, "queue": queue}, new_id)
+        job_id = client.queue(queue).put(value, **job_options)
+    show({"id": job_id, "queue": queue}, job_id)
 
 
 def _job_options(*, unique_by: str | None, **given: Any) -> dict[str, Any]:
-    """Return the options of the job that were given."""
+    """Return the job options that the user passed."""
+    if unique_by and given["unique"]:
+        raise click.BadParameter("pass --unique or --unique-by, not both", param_hint="--unique-by")
     given["unique"] = unique_by or given["unique"]
     return {
         name: value
@@ -113,22 +118,26 @@ def _job_options(*, unique_by: str | None, **given: Any) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class LineCounts:
-    """How many lines became jobs, and how many had a job already."""
+    """The number of lines that became jobs, and of lines whose job existed already."""
 
     put: int = 0
     known: int = 0
 
     def __str__(self) -> str:
-        known = f" and {self.known:,} known" if self.known else ""
+        known = f", {counted(self.known, 'line')} skipped (id exists)" if self.known else ""
         return f"{counted(self.put, 'job')} put{known}"
 
 
 @dataclass(slots=True)
 class LineBatch:
-    """Lines that are put together, by line number, and their size in bytes."""
+    """A batch of lines from a file.
+
+    `size` is the total size of the lines in bytes. `rows` maps the number of each line to the row
+    that the put script receives.
+    """
 
     size: int = 0
-    items: dict[int, Put] = field(default_factory=dict)
+    rows: dict[int, FullItem] = field(default_factory=dict)
 
 
 class BadLine(ChangeStopped):
@@ -139,47 +148,47 @@ class BadLine(ChangeStopped):
 
 
 def as_task(value: Any, task: str | None) -> Any:
-    """Return the data of a job; with a task, the envelope that names the task.
+    """Return the data of a job. For a task, the data has the task's name and the arguments.
 
     Raises InvalidArgument if the arguments of a task are not an object.
     """
     if task is None:
         return value
     if not isinstance(value, dict):
-        raise InvalidArgument(f"a task takes an object of arguments by name, not {value!r:.60}")
+        raise InvalidArgument(f"a task needs a JSON object of arguments, not {value!r:.60}")
     return {"task": task, "args": value}
 
 
 def put_lines(
     queue: Queue, source: str, id_field: str | None, task: str | None, options: dict[str, Any]
 ) -> LineCounts:
-    """Put a job for every line, in steps, and return the counts.
+    """Put a job for every line of a file, 250 lines at a time, and return the counts.
 
-    Raises ChangeStopped with the counts so far if a line cannot be put or the server fails.
+    If a line cannot be put or the server fails, raises ChangeStopped with the counts so far.
     """
     counts = LineCounts()
     on_exists = options.pop("on_exists", None if id_field is None else "reject")
+    most = batch_of(queue.core, len(options.get("depends_on", ())))
+    row_of_line = partial(_row, queue.core, id_field, task, options)
     with _opened(source) as lines:
+        size = None if source == "-" else os.fstat(lines.fileno()).st_size
         try:
-            with (
-                InterruptGuard().installed() as guard,
-                progress("bytes", _size(lines)) as advance,
-            ):
-                for batch in _batches(lines, id_field, task, options):
+            with InterruptGuard().installed() as guard, progress("bytes", size) as advance:
+                for batch in _batches(lines, row_of_line):
                     with guard.step():
-                        _put(queue, batch, on_exists, counts)
+                        _put(queue, batch.rows, on_exists, most, counts)
                     advance(batch.size)
         except KeyboardInterrupt:
             warn(f"interrupted, {counts}{_advice(id_field)}")
             raise
         except HeadraceError as error:
-            first = "correct it, then " if isinstance(error, BadLine) else ""
+            first = "correct the line, then " if isinstance(error, BadLine) else ""
             raise ChangeStopped(f"{error}; {counts}{_advice(id_field, first)}") from error
     return counts
 
 
 def _advice(id_field: str | None, first: str = "") -> str:
-    return f"; {first}run the same command to put the rest" if id_field else ""
+    return f"; {first}run the same command to put the remaining lines" if id_field else ""
 
 
 def _opened(source: str) -> AbstractContextManager[IO[bytes]]:
@@ -191,80 +200,58 @@ def _opened(source: str) -> AbstractContextManager[IO[bytes]]:
         raise InvalidArgument(f"cannot read {source}: {error.strerror}") from error
 
 
-def _size(lines: IO[bytes]) -> int | None:
-    """Return the number of bytes to read; None for stdin."""
-    return None if lines is sys.stdin.buffer else os.fstat(lines.fileno()).st_size
-
-
-def _batches(
-    lines: IO[bytes], id_field: str | None, task: str | None, options: dict[str, Any]
-) -> Iterator[LineBatch]:
-    """Split a file into batches; the lines before a bad line are yielded first."""
+def _batches(lines: IO[bytes], row_of_line: Callable[[bytes], FullItem]) -> Iterator[LineBatch]:
+    """Split a file into batches. The lines before an invalid line are yielded first."""
     batch = LineBatch()
     for number, line in enumerate(lines, 1):
-        if len(batch.items) == STEP:
+        if len(batch.rows) == STEP:
             yield batch
             batch = LineBatch()
         batch.size += len(line)
         try:
             if line.strip():
-                batch.items[number] = _item(line, id_field, task, options)
-        except (ValueError, RecursionError) as error:
+                batch.rows[number] = row_of_line(line)
+        except (HeadraceError, ValueError, RecursionError) as error:
             yield batch
             raise BadLine(number, error) from error
     yield batch
 
 
-def _item(line: bytes, id_field: str | None, task: str | None, options: dict[str, Any]) -> Put:
+def _row(
+    core: Core, id_field: str | None, task: str | None, options: dict[str, Any], line: bytes
+) -> FullItem:
     value = json.loads(line)
     data = as_task(value, task)
-    if id_field is None:
-        return Put(data, **options)
-    found = value.get(id_field) if isinstance(value, dict) else None
-    if isinstance(found, bool) or not isinstance(found, str | int):
-        raise InvalidArgument(f"its field {id_field!r} is not a string or an integer")
-    return Put(data, id=str(found), **options)
+    if id_field is not None:
+        found = value.get(id_field) if isinstance(value, dict) else None
+        if isinstance(found, bool) or not isinstance(found, str | int):
+            raise InvalidArgument(f"the field {id_field!r} is not a string or an integer")
+        options = {**options, "id": str(found)}
+    return row_of(core, Put(data, **options), new_id(), {})
 
 
-def _put(queue: Queue, batch: LineBatch, on_exists: str | None, counts: LineCounts) -> None:
-    rows, bad = _rows(queue, batch)
+def _put(
+    queue: Queue, rows: dict[int, FullItem], on_exists: str | None, most: int, counts: LineCounts
+) -> None:
+    """Put rows as put_many does, but count existing jobs and report the first refused line."""
+    nonce, numbers = new_nonce(), list(rows)
+    call = in_batches(
+        queue.core,
+        list(rows.values()),
+        lambda part: put_call(queue.name, part, {}, on_exists, nonce),
+        most,
+    )
     try:
-        answers = drive(queue.core.transport, _answers(queue, batch, rows, on_exists))
+        answers = drive(queue.core.transport, call)
     except HeadraceError as error:
-        numbers = list(batch.items)[: len(rows)]
         raise ChangeStopped(f"lines {numbers[0]} to {numbers[-1]}: {error}") from error
-    for number, answer in zip(batch.items, answers, strict=False):
+    refused = []
+    for number, answer in zip(numbers, answers, strict=True):
         if isinstance(answer, JobExists):
             counts.known += 1
         elif isinstance(answer, HeadraceError):
-            bad = bad or BadLine(number, answer)
+            refused.append(BadLine(number, answer))
         else:
             counts.put += 1
-    if bad is not None:
-        raise bad
-
-
-def _rows(queue: Queue, batch: LineBatch) -> tuple[list[Any], BadLine | None]:
-    """Return the rows of the put script up to the first line that is invalid."""
-    rows: list[Any] = []
-    lines = zip(batch.items.items(), new_ids(len(batch.items)), strict=True)
-    for (number, item), new_id in lines:
-        try:
-            rows.append(row_of(queue.core, item, new_id, {}))
-        except HeadraceError as error:
-            return rows, BadLine(number, error)
-    return rows, None
-
-
-def _answers(
-    queue: Queue, batch: LineBatch, rows: list[Any], on_exists: str | None
-) -> Operation[list[str | HeadraceError]]:
-    """Put rows like put_many, but return an id or an error for each row."""
-    core, nonce = queue.core, new_nonce()
-    parents = (len(list(item.options.get("depends_on") or ())) for item in batch.items.values())
-    most = batch_of(core, max(parents, default=0))
-    return (
-        yield from in_batches(
-            core, rows, lambda part: put_call(queue.name, part, b"", on_exists, nonce), most
-        )
-    )
+    if refused:
+        raise refused[0]

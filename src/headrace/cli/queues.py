@@ -1,10 +1,12 @@
-"""`queues`, `stats`, `pause`, `resume`, `schedules`: queues and the schedules that fill them."""
+"""`queues`, `stats`, `pause`, `resume` and `schedules`: commands about queues and schedules."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -18,10 +20,11 @@ from headrace.cli.output import (
     data_of,
     facts_of,
     heading,
-    hint_at_more,
     histogram,
     pairs,
     print_json,
+    read_page,
+    say,
     show,
     show_rows,
     span,
@@ -31,14 +34,19 @@ from headrace.engine.statistics import Series, bin_bounds, quantile
 
 COUNTS = ("waiting", "scheduled", "blocked", "running", "late", "failed", "complete")
 
-# The starts of the histogram's bars, in seconds.
-_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
-_EDGES = (
-    *(0, 1, 2, 5, 10, 20, 30),
-    *(_MINUTE * number for number in (1, 2, 5, 10, 15, 30)),
-    *(_HOUR * number for number in (1, 2, 4, 8, 12)),
-    *(_DAY * number for number in (1, 2, 3, 7, 30)),
-)
+# The bars of a histogram start at 0 s, 1 s, 2 s, ..., 1 min, 2 min, ..., 30 d. For each time unit:
+# the length of the unit in seconds, and the numbers of units at which bars start.
+_STARTS = {
+    "s": (1, (0, 1, 2, 5, 10, 20, 30)),
+    "min": (60, (1, 2, 5, 10, 15, 30)),
+    "h": (3600, (1, 2, 4, 8, 12)),
+    "d": (86_400, (1, 2, 3, 7, 30)),
+}
+_LABELS = {
+    length * number: f"{number} {unit}"
+    for unit, (length, numbers) in _STARTS.items()
+    for number in numbers
+}
 QUANTILES = (0.5, 0.9, 0.99)
 
 names_argument = click.argument(
@@ -57,8 +65,7 @@ names_argument = click.argument(
 def queues(offset: int, count: int, server: ServerOptions) -> None:
     """List the queues with the number of jobs in each state."""
     with open_client(server) as client:
-        found = client.queues(offset=offset, count=count)
-        hint_at_more(len(found), offset, count, client.queues)
+        found = read_page(client.queues, offset, count)
     rows = (
         (name, *(getattr(counts, each) for each in COUNTS), "paused" if counts.paused else "")
         for name, counts in found.items()
@@ -71,7 +78,7 @@ def queues(offset: int, count: int, server: ServerOptions) -> None:
 @options.command("pause mail")
 @names_argument
 def pause(names: Sequence[str], server: ServerOptions) -> None:
-    """Stop handing out jobs of queues until they are resumed."""
+    """Stop handing out jobs of queues until the queues are resumed."""
     _change(names, server, Queue.pause, "paused")
 
 
@@ -98,8 +105,7 @@ def _change(
 def schedules(queue: str | None, offset: int, count: int, server: ServerOptions) -> None:
     """List schedules by the time of their next run."""
     with open_client(server) as client:
-        found = client.schedules.list(queue, offset=offset, count=count)
-        hint_at_more(len(found), offset, count, partial(client.schedules.list, queue))
+        found = read_page(partial(client.schedules.list, queue), offset, count)
         now = server_time(client)
     rows = (
         (
@@ -116,7 +122,7 @@ def schedules(queue: str | None, offset: int, count: int, server: ServerOptions)
     )
     columns = ("schedule", "queue", "when", "next run", "last run", "put", "skipped", "data")
     facts = {"schedules": [facts_of(each) for each in found]}
-    show_rows(facts, columns, rows, "there are no schedules", cut=True)
+    show_rows(facts, columns, rows, "no schedules", cut=True)
 
 
 def _rule(each: Schedule) -> str:
@@ -145,58 +151,45 @@ def stats(queue: str, day: str | None, server: ServerOptions) -> None:
     )
     for name, series in (("waiting", found.wait), ("running", found.run)):
         heading(f"{name} time of {counted(series.count, 'job')}")
-        for line in _lines(series):
-            click.echo(f"  {line}")
+        for line in series_lines(series):
+            say(f"  {line}")
 
 
 def _stats_facts(found: Stats) -> dict[str, Any]:
-    return {
-        **{
-            name: getattr(found, name) for name in ("queue", "day", "failures", "retries", "failed")
-        },
-        **{
-            name: {
-                "count": series.count,
-                "mean": series.mean,
-                "std": series.std,
-                "quantiles": {str(share): quantile(series.bins, share) for share in QUANTILES},
-                "bins": dict(series.bins),
-            }
-            for name, series in (("wait", found.wait), ("run", found.run))
-        },
-    }
+    names = ("queue", "day", "failures", "retries", "failed")
+    facts = {name: getattr(found, name) for name in names}
+    for name, series in (("wait", found.wait), ("run", found.run)):
+        facts[name] = {
+            "count": series.count,
+            "mean": series.mean,
+            "std": series.std,
+            "quantiles": {str(share): quantile(series.bins, share) for share in QUANTILES},
+            "bins": dict(series.bins),
+        }
+    return facts
 
 
-def _lines(series: Series) -> Iterator[str]:
+def series_lines(series: Series) -> Iterator[str]:
+    """Yield the mean, the quantiles and the histogram of waiting or running times."""
     if not series.count:
         yield "no jobs on this day"
         return
     yield f"mean {span(series.mean)}, standard deviation {span(series.std)}"
     if not series.bins:
-        yield "the histogram has expired"
+        yield "the histogram of this day has expired"
         return
     ends = ((share, quantile(series.bins, share)) for share in QUANTILES)
     yield ", ".join(f"{share:.0%} within {span(bounds[1])}" for share, bounds in ends if bounds)
-    yield from histogram(bars(series.bins))
+    yield from histogram(_bars(series.bins))
 
 
-def bars(bins: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Sum bins into bars of growing width, from the first to the last that has a value."""
-    counts: dict[int, int] = {}
+def _bars(bins: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Merge bins into bars of growing width, from the first to the last bar that is not empty."""
+    counts = Counter[int]()
     for name, times in bins.items():
-        start = max(edge for edge in _EDGES if edge <= bin_bounds(name)[0])
-        counts[start] = counts.get(start, 0) + times
-    shown = (edge for edge in _EDGES if min(counts) <= edge <= max(counts))
-    return [(_label(edge), counts.get(edge, 0)) for edge in shown]
-
-
-def _label(start: int) -> str:
-    later = [edge for edge in _EDGES if edge > start]
-    return f"{_short(start)} - {_short(later[0])}" if later else f"{_short(start)} -"
-
-
-def _short(seconds: int) -> str:
-    for unit, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
-        if seconds >= unit:
-            return f"{seconds // unit} {name}"
-    return f"{seconds} s"
+        counts[max(start for start in _LABELS if start <= bin_bounds(name)[0])] += times
+    return [
+        (f"{label} - {end}".rstrip(), counts[start])
+        for (start, label), (_, end) in pairwise((*_LABELS.items(), (0, "")))
+        if min(counts) <= start <= max(counts)
+    ]

@@ -1,61 +1,45 @@
-"""`retry`, `cancel`: change jobs that are selected by id or by what they have in common."""
+"""`retry` and `cancel`: change jobs that are selected by id or by a filter."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import click
 
-from headrace import Bulk, Client, Job
+from headrace import Bulk, Client
 from headrace.cli import options
 from headrace.cli.changing import confirm, guarded, in_steps, report, report_dry_run
 from headrace.cli.connecting import ServerOptions, existing_queue, open_client
-from headrace.cli.jobs import PAGE, all_jobs, all_tagged, matches
+from headrace.cli.jobs import JobFilter, all_jobs, all_tagged
 from headrace.cli.output import counted, show, warn
 from headrace.errors import HasDependents, HeadraceError, JobNotFound
-from headrace.operations.failures import cancel_chosen
+from headrace.operations.jobs import cancel_in_state
 from headrace.transport.drive import drive
 
 
-@dataclass(frozen=True, slots=True)
-class JobFilter:
-    """The failure type, queue, tag and state that selected jobs have in common."""
-
-    failure: str | None = None
-    queue: str | None = None
-    tag: str | None = None
-    state: str | None = None
-
-    def is_set(self) -> bool:
-        """Return whether any condition was given."""
-        return any((self.failure, self.queue, self.tag, self.state))
-
-
 def check_selection(ids: Sequence[str], job_filter: JobFilter) -> None:
-    """Raise BadParameter unless either ids or a filter were given, not both."""
-    if bool(ids) == job_filter.is_set():
+    """Raise BadParameter unless the user passed either ids or a filter."""
+    has_filter = job_filter != JobFilter()
+    if not ids and not has_filter:
+        text = "missing: pass ids of jobs, or filter options such as --failure"
+        raise click.BadParameter(text, param_hint="ID")
+    if ids and has_filter:
         raise click.BadParameter("pass ids or filter options, not both", param_hint="ID")
 
 
 def selected_ids(client: Client, job_filter: JobFilter, count: int | None) -> list[str]:
     """Return the ids of at most `count` jobs that pass a filter."""
-    found = dict.fromkeys(
-        job.id
-        for job in _candidates(client, job_filter)
-        if matches(job, job_filter.queue, job_filter.state, job_filter.tag)
-    )
-    return list(islice(found, count))
-
-
-def _candidates(client: Client, job_filter: JobFilter) -> Iterator[Job]:
     if job_filter.queue is not None and job_filter.state is not None:
-        queue, state = existing_queue(client, job_filter.queue), job_filter.state
-        return all_jobs(lambda offset: queue.jobs(state, offset=offset, count=PAGE))
-    return all_tagged(client, job_filter.tag or "")
+        queue = existing_queue(client, job_filter.queue)
+        jobs = all_jobs(partial(queue.jobs, job_filter.state))
+    else:
+        jobs = all_tagged(client, job_filter.tag or "")
+    found = dict.fromkeys(job.id for job in jobs if job_filter.accepts(job))
+    return list(islice(found, count))
 
 
 def change_failed(
@@ -98,8 +82,8 @@ def change_failed(
 
 
 _REASONS = {
-    "retried": "another job has the same unique value; wait for it, or cancel one of the two",
-    "cancelled": "other jobs depend on them; cancel them by id with --cascade",
+    "retried": "another job has the same unique value; wait for that job, or cancel one of the two",
+    "cancelled": "other jobs depend on these jobs; cancel these jobs by id with --cascade",
 }
 
 
@@ -108,7 +92,7 @@ _REASONS = {
 @options.of_failure
 @options.in_queue
 @options.with_tag
-@options.number("--count", default=25, help="Retry at most this many, oldest first; default: 25.")
+@options.number("--count", default=25, help="Retry at most this many jobs, oldest first.")
 @click.option("--all", "every", is_flag=True, help="Retry all matching jobs; ignore --count.")
 @options.delay
 @click.option("--pace", metavar="RATE", help="Spread the retries over time: 100/s, 5/m.")
@@ -125,9 +109,10 @@ def retry(
     server: ServerOptions,
     **chosen: str | None,
 ) -> None:
-    """Retry failed jobs, by id or by failure type, queue and tag.
+    """Retry failed jobs by id, failure type, queue or tag.
 
-    The oldest jobs are retried first. With --pace the jobs become due one after the other.
+    The oldest jobs are retried first. With --pace, the jobs become due one after the other at the
+    given rate.
     """
     job_filter = JobFilter(**chosen)
     check_selection(ids, job_filter)
@@ -156,8 +141,8 @@ def retry(
 @options.in_state
 @options.with_tag
 @click.option("--matching", metavar="DATA", help="With --queue: only jobs with exactly this data.")
-@options.number("--count", help="At most this many jobs.")
-@click.option("--cascade", is_flag=True, help="Also cancel all jobs that depend on them.")
+@options.number("--count", help="Cancel at most this many jobs.")
+@click.option("--cascade", is_flag=True, help="Also cancel the dependents of these jobs.")
 @options.yes
 @options.dry_run
 def cancel(
@@ -170,10 +155,10 @@ def cancel(
     server: ServerOptions,
     **chosen: str | None,
 ) -> None:
-    """Delete jobs, by id or by failure type, queue, state, tag and data.
+    """Delete jobs by id, failure type, queue, state, tag or data.
 
-    A running job is taken from its worker. A complete job cannot be cancelled. Cancelled jobs are
-    deleted and cannot be restored.
+    If a job is running, its worker loses the lease. A complete job cannot be cancelled. A cancelled
+    job is deleted and cannot be restored.
     """
     job_filter = JobFilter(**chosen)
     _check(job_filter, matching, cascade=cascade)
@@ -216,16 +201,23 @@ def _check(job_filter: JobFilter, matching: str | None, *, cascade: bool) -> Non
 def cancel_all(
     client: Client, ids: Sequence[str], state: str | None, *, cascade: bool
 ) -> list[object]:
-    """Cancel jobs that are still in a state, dependents before the jobs they depend on.
+    """Cancel the jobs that are in `state`, dependents before their dependencies.
 
-    Returns for each job its former state, or the error that refused it.
+    A `state` of None accepts every job. Returns for each job its former state, or an error if the
+    server refused to cancel the job.
     """
     known = {job.id for job in client.jobs(ids)} if cascade else set()
     answers: dict[str, object] = {}
-    # A dependent is usually put after the job that it depends on.
+
+    def cancel_part(part: Sequence[str]) -> Sequence[object]:
+        operation = cancel_in_state(client, part, state=state, cascade=cascade)
+        return drive(client.core.transport, operation)
+
+    # Dependents are usually put after their dependencies, so the reverse order cancels dependents
+    # first.
     left = list(reversed(ids))
     while True:
-        answers |= zip(left, _cancelled(client, left, state, cascade=cascade), strict=True)
+        answers |= zip(left, in_steps(left, cancel_part, "cancelled"), strict=True)
         refused = [one for one in left if isinstance(answers[one], HasDependents)]
         if not refused or len(refused) == len(left):
             break
@@ -236,23 +228,13 @@ def cancel_all(
     ]
 
 
-def _cancelled(
-    client: Client, ids: Sequence[str], state: str | None, *, cascade: bool
-) -> list[object]:
-    def act(part: Sequence[str]) -> Sequence[object]:
-        transport = client.core.transport
-        return drive(transport, cancel_chosen(client, part, state=state, cascade=cascade))
-
-    return in_steps(ids, act, "cancelled")
-
-
 def _outcome(job_id: str, answer: object, dependents: Sequence[str], *, existed: bool) -> object:
     if isinstance(answer, JobNotFound) and existed:
-        # The cascade of another job has already cancelled it.
+        # A cascade from another job has already cancelled this job.
         return "cancelled"
     if isinstance(answer, HasDependents):
         names = ", ".join(map(repr, dependents))
         return HeadraceError(
-            f"job {job_id!r} has dependents ({names}): cancel them too, or pass --cascade"
+            f"job {job_id!r} has dependents ({names}): cancel these jobs too, or pass --cascade"
         )
     return answer

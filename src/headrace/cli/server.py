@@ -1,4 +1,4 @@
-"""`up` and `down`: the embedded server of a directory."""
+"""`up` and `down`: start and stop the embedded server of a directory."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ directory_option = click.option(
 def up(directory: Path) -> None:
     """Start the embedded server and print its URL.
 
-    A server that is already running is left running.
+    If the server is already running, the command only prints the URL.
     """
     url = embedded.start(directory)
     running = embedded.status(directory)
     if running is None:
-        raise EmbeddedServerError(f"the server in {directory.resolve()} was stopped meanwhile")
+        raise EmbeddedServerError(f"another process stopped the server in {directory}")
     show(asdict(running), url)
 
 
 @options.command("down", server=False)
 @directory_option
 def down(directory: Path) -> None:
-    """Stop the embedded server; its data stays."""
+    """Stop the embedded server and keep its data."""
     stopped = embedded.stop(directory)
-    sentence = "The server is stopped; its data stays." if stopped else "No server was running."
+    sentence = "The server is stopped; its data is kept." if stopped else "No server was running."
     show({"stopped": stopped, "directory": directory.resolve()}, sentence)

@@ -1,4 +1,4 @@
-"""`configure`, `config`: the settings of a queue and of the namespace."""
+"""`configure` and `config`: show and change the settings of a queue and of a namespace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ settings_argument = click.argument(
     "settings",
     metavar="[NAME=VALUE]...",
     nargs=-1,
-    help="Settings to change; without any, all settings are shown.",
+    help="Settings to change; without this argument, all settings are shown.",
 )
 
 
@@ -25,17 +25,17 @@ settings_argument = click.argument(
 @options.queue
 @settings_argument
 @click.option(
-    "--profile", metavar="NAME", help="Apply a named set of settings: job, fifo, task, ..."
+    "--profile", metavar="NAME", help="Apply a predefined set of settings: job, fifo, task, ..."
 )
 def configure(
     queue: str, settings: Sequence[str], profile: str | None, server: ServerOptions
 ) -> None:
     """Show or change the settings of a queue.
 
-    A profile replaces all earlier settings. Write durations as 10, 5m, 2h or 7d, flags as yes or
-    no, and none to remove a limit.
+    A profile replaces all earlier settings of the queue. Write durations as 10, 5m, 2h or 7d, and
+    flags as yes or no. The value none removes a limit.
     """
-    changes = _changes(settings)
+    changes = dict(map(_setting, settings))
     with open_client(server, create=bool(changes or profile)) as client:
         if changes or profile is not None:
             client.queue(queue).configure(profile, **changes)
@@ -49,9 +49,9 @@ def configure(
 def config(settings: Sequence[str], unset: Sequence[str], server: ServerOptions) -> None:
     """Show or change the settings of a namespace.
 
-    They apply to every queue that does not set its own.
+    A setting applies to every queue that does not override the setting.
     """
-    changes = _changes(settings)
+    changes = dict(map(_setting, settings))
     with open_client(server, create=bool(changes)) as client:
         for name, value in changes.items():
             client.config.set(name, value)
@@ -61,12 +61,8 @@ def config(settings: Sequence[str], unset: Sequence[str], server: ServerOptions)
     _show({"namespace": server.namespace}, found)
 
 
-def _changes(settings: Sequence[str]) -> dict[str, Value]:
-    """Parse and check all settings before the first is changed."""
-    return dict(map(_setting, settings))
-
-
 def _setting(text: str) -> tuple[str, Value]:
+    """Parse and check NAME=VALUE, so that an invalid setting is rejected before any change."""
     name, equals, value = text.partition("=")
     if not equals:
         raise click.BadParameter(f"write NAME=VALUE, not {text!r}", param_hint="NAME=VALUE")
@@ -97,14 +93,15 @@ def _show(of: Mapping[str, str], found: Mapping[str, Value]) -> None:
     table(
         ("setting", "value", "default", "meaning"),
         (
-            (name, _words(value), _unless_same(value, default(name)), SETTINGS[name].about)
+            (
+                name,
+                _words(value),
+                "" if value == default(name) else _words(default(name)),
+                SETTINGS[name].about,
+            )
             for name, value in found.items()
         ),
     )
-
-
-def _unless_same(value: Value, usual: Value) -> str:
-    return "" if value == usual else _words(usual)
 
 
 def _words(value: Value) -> str:

@@ -14,16 +14,16 @@ from headrace.engine.states import STATES
 
 STATE_STYLES = dict(zip(STATES, ("cyan", "blue", "yellow", "green", "red", "dim"), strict=True))
 LONGEST = 200
-# The first column and these are never cut.
+# The first column and the columns with these names are never cut.
 ID_COLUMNS = ("job",)
-# A column of at most this width is cut only if the ids leave no room for it.
+# A column of at most this width is cut only if the terminal is too narrow.
 SHORT = 12
 LEAST = 4
 GAP = 2
 
 
 def table(columns: Sequence[str], cells: Sequence[Sequence[str]], *, cut: bool) -> None:
-    """Print a table that fits the terminal; the first column and ids are never cut."""
+    """Print a table that fits the terminal. The first column and job ids are never cut."""
     console = Console(highlight=False)
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
     whole = _whole_columns(columns, widths, console.width, cut=cut)
@@ -46,7 +46,7 @@ def table(columns: Sequence[str], cells: Sequence[Sequence[str]], *, cut: bool) 
 def _whole_columns(
     columns: Sequence[str], widths: Sequence[int], room: int, *, cut: bool
 ) -> list[bool]:
-    """Return which columns get their full width."""
+    """Return for each column whether the column gets its full width."""
     ids = [at == 0 or name in ID_COLUMNS for at, name in enumerate(columns)]
     short = [is_id or width <= SHORT for is_id, width in zip(ids, widths, strict=True)]
     needed = sum(
@@ -64,7 +64,7 @@ def _text(words: str, *, cut: bool) -> Text:
 
 
 def progress_bar() -> Progress:
-    """Return a progress bar on stderr that disappears when it is done."""
+    """Return a progress bar on stderr that disappears at the end."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

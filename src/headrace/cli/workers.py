@@ -1,4 +1,4 @@
-"""`workers`, `release`, `timeout`, `sweep`: workers, their leases and their housekeeping."""
+"""`workers`, `release`, `timeout` and `sweep`: commands about workers, leases and housekeeping."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from headrace.cli.connecting import ServerOptions, open_client, server_time
 from headrace.cli.output import (
     ago,
     counted,
-    hint_at_more,
     print_json,
-    printable,
+    read_page,
+    say,
     show,
     show_rows,
     span,
@@ -25,10 +25,9 @@ from headrace.cli.output import (
 @options.offset
 @options.count(100)
 def workers(offset: int, count: int, server: ServerOptions) -> None:
-    """List the workers that have a session and the jobs they hold."""
+    """List the workers that have a session, and count their jobs."""
     with open_client(server) as client:
-        found, now = client.workers.list(offset=offset, count=count), server_time(client)
-        hint_at_more(len(found), offset, count, client.workers.list)
+        found, now = read_page(client.workers.list, offset, count), server_time(client)
     rows = (
         (
             worker.name,
@@ -46,10 +45,13 @@ def workers(offset: int, count: int, server: ServerOptions) -> None:
 
 @options.command("release ada --back")
 @options.job_id
-@click.option("--back", is_flag=True, help="Put it at the back of the queue, not at the front.")
+@click.option("--back", is_flag=True, help="Put the job at the back of the queue.")
 @options.delay
 def release(job_id: str, back: bool, delay: float | None, server: ServerOptions) -> None:
-    """Take a running job from its worker and make it available again."""
+    """Make a running job available to other workers again.
+
+    The worker that runs the job loses the lease.
+    """
     with open_client(server) as client:
         position = "back" if back else "front"
         state = client.release(job_id, position=position, delay=delay or 0)
@@ -68,20 +70,18 @@ def timeout(ids: Sequence[str], server: ServerOptions) -> None:
 
 @options.command("sweep")
 def sweep(server: ServerOptions) -> None:
-    """Run housekeeping once; use it when no worker is running.
+    """Run housekeeping once.
 
-    Reclaims the jobs of dead workers, makes due jobs available and deletes expired data. Finishes
-    writes from Spark whose driver died, and lists them.
+    Housekeeping reclaims the jobs of dead workers, makes due jobs available and deletes expired
+    data. Housekeeping also finishes each Spark write whose driver died. Workers do the
+    housekeeping themselves, so this command is needed only when no worker is running.
     """
     with open_client(server) as client:
         finished = client.sweep()
     if print_json({"finished": finished}):
         return
-    click.echo(f"swept; finished {counted(len(finished), 'write')} from Spark")
+    say(f"swept; finished {counted(len(finished), 'write')} from Spark")
     for write in finished:
         batch = "" if write.batch is None else f", batch {write.batch}"
         lost = f"; lost: {sum(write.lost.values()):,}" if write.lost else ""
-        click.echo(
-            f"{printable(write.id)}{batch}: {counted(write.rows, 'row')} into "
-            f"{printable(write.queue)}{lost}"
-        )
+        say(f"{write.id}{batch}: {counted(write.rows, 'row')} into {write.queue}{lost}")

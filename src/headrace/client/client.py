@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cached_property, partial
+from typing import ClassVar, Generic
 from weakref import WeakSet
 
-from headrace.client import groups
+from headrace.client import method_groups
 from headrace.client.group import AsyncGroup, Group
 from headrace.client.lease import AsyncLease, Lease
 from headrace.client.queue import AsyncQueue, Queue
 from headrace.client.session import AsyncSession, Session
 from headrace.client.watch import AsyncWatch, Watch
-from headrace.closing import ClosesOnAsyncExit, ClosesOnExit
-from headrace.engine.check import Span
+from headrace.close_on_exit import ClosesOnAsyncExit, ClosesOnExit
+from headrace.engine.check import Durability, Span
 from headrace.engine.events import Event
 from headrace.feeds import operations as feed_operations
 from headrace.feeds.feed import AsyncFeed, Feed
@@ -28,16 +30,12 @@ from headrace.operations import jobs as job_operations
 from headrace.operations import queues as queue_operations
 from headrace.operations import why_waiting as why_waiting_operations
 from headrace.operations.core import Core
-from headrace.operations.method import AsyncMethods, SyncMethods, method
+from headrace.operations.method import AsyncMethods, Mode, SyncMethods, method
 from headrace.transport.drive import drive, drive_async
 
-FOLLOW_MS = 1000
 
-
-class ClientBase:
+class ClientBase(Generic[Mode]):
     """The methods that Client and AsyncClient share."""
-
-    core: Core
 
     audit = method(audit_operations.audit)
     cancel = method(job_operations.cancel)
@@ -56,46 +54,111 @@ class ClientBase:
     timeout = method(job_operations.timeout)
     why_waiting = method(why_waiting_operations.why_waiting)
 
+    _is_async: ClassVar[bool]
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+
+    @cached_property
+    def config(self) -> method_groups.Config[Mode]:
+        """Settings of the namespace; these are the defaults for every queue."""
+        return method_groups.Config(self.core, is_async=self._is_async)
+
+    @cached_property
+    def dependencies(self) -> method_groups.Dependencies[Mode]:
+        """Add or remove the jobs that a job waits for."""
+        return method_groups.Dependencies(self.core, is_async=self._is_async)
+
+    @cached_property
+    def failures(self) -> method_groups.Failures[Mode]:
+        """Read, retry and cancel failed jobs, grouped by failure type."""
+        return method_groups.Failures(self.core, is_async=self._is_async)
+
+    @cached_property
+    def lakes(self) -> method_groups.Lakes[Mode]:
+        """List or forget the lakes for which the server keeps events."""
+        return method_groups.Lakes(self.core, is_async=self._is_async)
+
+    @cached_property
+    def leases(self) -> method_groups.Leases[Mode]:
+        """Finish or renew many leases in one round trip."""
+        return method_groups.Leases(self.core, is_async=self._is_async)
+
+    @cached_property
+    def schedules(self) -> method_groups.Schedules[Mode]:
+        """Read, change and delete schedules; Queue.schedule creates a schedule."""
+        return method_groups.Schedules(self.core, is_async=self._is_async)
+
+    @cached_property
+    def tags(self) -> method_groups.Tags[Mode]:
+        """Labels of jobs."""
+        return method_groups.Tags(self.core, is_async=self._is_async)
+
+    @cached_property
+    def throttles(self) -> method_groups.Throttles[Mode]:
+        """Named limits that queues share."""
+        return method_groups.Throttles(self.core, is_async=self._is_async)
+
+    @cached_property
+    def workers(self) -> method_groups.Workers[Mode]:
+        """List the workers that have a session, and end sessions."""
+        return method_groups.Workers(self.core, is_async=self._is_async)
+
+    @cached_property
+    def writes(self) -> method_groups.Writes[Mode]:
+        """The status of writes from Spark."""
+        return method_groups.Writes(self.core, is_async=self._is_async)
+
     @property
     def instance(self) -> str:
-        """The name of this client in the events of feeds that it creates, configures, deletes."""
+        """The name that identifies this client in feed events (create, configure, delete)."""
         return self.core.instance
 
 
-class Client(ClientBase, SyncMethods, ClosesOnExit):
+class Client(ClientBase[SyncMethods], SyncMethods, ClosesOnExit):
     """A namespace on a server. Threads may share a client.
 
-    Connect with headrace.connect:
+    Every call raises InvalidArgument for an invalid argument, before anything is sent. A call
+    raises ServerUnavailable if the server does not answer within `retry_for` seconds. Connect with
+    headrace.connect:
 
         with headrace.connect("redis://localhost") as client:
             client.queue("mail").put({"to": "ada@example.org"})
     """
 
+    _is_async = False
+
     def __init__(self, core: Core) -> None:
-        self.core = core
-        self.config = groups.Config[SyncMethods](core, is_async=False)
-        self.dependencies = groups.Dependencies[SyncMethods](core, is_async=False)
-        self.failures = groups.Failures[SyncMethods](core, is_async=False)
-        self.feeds = groups.Feeds(core)
-        self.lakes = groups.Lakes[SyncMethods](core, is_async=False)
-        self.leases = groups.Leases[SyncMethods](core, is_async=False)
-        self.schedules = groups.Schedules[SyncMethods](core, is_async=False)
-        self.tags = groups.Tags[SyncMethods](core, is_async=False)
-        self.throttles = groups.Throttles[SyncMethods](core, is_async=False)
-        self.tracking = groups.Tracking(core)
-        self.workers = groups.Workers[SyncMethods](core, is_async=False)
-        self.writes = groups.Writes[SyncMethods](core, is_async=False)
+        super().__init__(core)
         self._watches: WeakSet[Watch] = WeakSet()
 
+    @cached_property
+    def feeds(self) -> method_groups.Feeds:
+        """Lists whose items stay until a client retracts the items."""
+        return method_groups.Feeds(self.core)
+
+    @cached_property
+    def tracking(self) -> method_groups.Tracking:
+        """Track jobs, and listen to the events of tracked jobs."""
+        return method_groups.Tracking(self.core)
+
     def feed(self, name: str) -> Feed:
-        """Return the feed with this name; create a plain one if there is none."""
+        """Return the feed with this name; if no such feed exists, create a plain feed.
+
+        Raises InvalidArgument if the name is malformed.
+
+            news = client.feed("news")
+            news.publish({"title": "Released"})
+        """
         operation = feed_operations.make(self.core, name, open_existing=True)
         return Feed(self.core, name, is_sorted=drive(self.core.transport, operation))
 
     def group(self, name: str | None = None) -> Group:
-        """Return the group of jobs with this name, or a new group.
+        """Return the group of jobs with this name; without a name, return a new group.
 
         The members of a group may be in different queues.
+
+        Raises InvalidArgument if the name is malformed.
 
             group = client.group()
             group.put_many("resize", images)
@@ -103,15 +166,24 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
         """
         return Group(self.core, name)
 
-    def queue(self, name: str) -> Queue:
-        """Return the queue with this name; the first put creates it on the server."""
-        return Queue(self.core, name)
+    def queue(self, name: str, *, durability: Durability | None = None) -> Queue:
+        """Return the queue with this name; the first put creates the queue on the server.
+
+        With `durability`, puts into this queue and outcomes of its leases wait for the append-only
+        file ("aof") or for a number of replicas; the default is the durability of the client.
+
+        Raises InvalidArgument if the name is malformed or the `durability` is invalid.
+        """
+        return Queue(self.core.with_durability(durability), name)
 
     def session(self, worker: str, *, ttl: Span | None = sessions.TTL) -> Session:
-        """Start a session of a worker; it lapses unless it is renewed within ttl seconds.
+        """Start a session of a worker, and return the session.
 
-        A ttl of None never lapses. When a session ends, the jobs of its worker go back to their
-        queues.
+        The worker must renew the session within `ttl` seconds. Otherwise the session lapses, and
+        the jobs of the worker return to their queues. With a `ttl` of None, the session never
+        lapses.
+
+        Raises InvalidArgument if the name of the worker or the `ttl` is invalid.
 
             with client.session("worker-1", ttl=10) as session:
                 session.serve("mail")
@@ -122,13 +194,14 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
     def watch(
         self, worker: str, *, on_taken: Callable[[Lease, str], object] | None = None
     ) -> Watch:
-        """Notify the leases that a worker pops from now on when they are lost or cancelled.
+        """Watch the leases of a worker, and report each lost lease at once.
 
-        A lost lease has "cancelled" or "lost" in its attribute `taken`. `on_taken` is called with
-        the lease and that word, in the thread of the watch.
+        The watch covers the leases that the worker pops after this call. When a lease is lost, the
+        watch sets `lease.taken` to "cancelled" or "lost". The watch then calls `on_taken` with the
+        lease and this value, in the thread of the watch.
 
-        Raises InvalidArgument if `on_taken` is not a plain function, ServerUnavailable if the watch
-        cannot subscribe.
+        Raises InvalidArgument if `on_taken` is not a plain function, and ServerUnavailable if the
+        watch cannot subscribe.
 
             with client.watch("worker-1", on_taken=print):
                 [lease] = client.queue("mail").pop("worker-1", wait=None)
@@ -138,37 +211,33 @@ class Client(ClientBase, SyncMethods, ClosesOnExit):
         return watch
 
     def events(self, *, follow: bool = False, count: int = 1000) -> Iterator[Event]:
-        """Yield the events of the log, oldest first on each shard, `count` per round trip.
+        """Yield the events of the log, oldest first on each shard; read `count` per round trip.
 
         With `follow`, wait for new events until the client is closed.
 
-            for event in client.events(follow=True):
+        Raises InvalidArgument if `count` is not from 1 to 10,000.
+
+            for event in client.events():
                 print(event.kind, event.job_id)
         """
         seen: dict[int, str] = {}
         closings = self.core.transport.closings
-        while True:
-            found = drive(self.core.transport, event_log.events(self, after=seen, count=count))
-            for event in found:
-                seen[event.shard] = event.entry_id
-                yield event
-            if not found and (not follow or self.core.transport.closings > closings):
-                return
-            if not found:
-                drive(self.core.transport, event_log.wait_for_event(self, seen, FOLLOW_MS))
+        read = partial(event_log.next_events, self, seen, count, closings if follow else None)
+        while found := drive(self.core.transport, read()):
+            yield from found
 
     def close(self) -> None:
         """Close the connections, the watches and the listeners of this client.
 
-        A pop that waits in another thread returns when its time is over.
+        A pop that waits in another thread returns when its `wait` time is over.
         """
         for watch in list(self._watches):
             watch.close()
         self.core.transport.close()
 
 
-class AsyncClient(ClientBase, AsyncMethods, ClosesOnAsyncExit):
-    """The asyncio form of Client. Tasks of one event loop may share it.
+class AsyncClient(ClientBase[AsyncMethods], AsyncMethods, ClosesOnAsyncExit):
+    """The asyncio form of Client. Tasks of one event loop may share a client.
 
     Connect with headrace.connect_async:
 
@@ -176,21 +245,21 @@ class AsyncClient(ClientBase, AsyncMethods, ClosesOnAsyncExit):
             await client.queue("mail").put({"to": "ada@example.org"})
     """
 
+    _is_async = True
+
     def __init__(self, core: Core) -> None:
-        self.core = core
-        self.config = groups.Config[AsyncMethods](core, is_async=True)
-        self.dependencies = groups.Dependencies[AsyncMethods](core, is_async=True)
-        self.failures = groups.Failures[AsyncMethods](core, is_async=True)
-        self.feeds = groups.AsyncFeeds(core)
-        self.lakes = groups.Lakes[AsyncMethods](core, is_async=True)
-        self.leases = groups.Leases[AsyncMethods](core, is_async=True)
-        self.schedules = groups.Schedules[AsyncMethods](core, is_async=True)
-        self.tags = groups.Tags[AsyncMethods](core, is_async=True)
-        self.throttles = groups.Throttles[AsyncMethods](core, is_async=True)
-        self.tracking = groups.AsyncTracking(core)
-        self.workers = groups.Workers[AsyncMethods](core, is_async=True)
-        self.writes = groups.Writes[AsyncMethods](core, is_async=True)
+        super().__init__(core)
         self._watches: WeakSet[AsyncWatch] = WeakSet()
+
+    @cached_property
+    def feeds(self) -> method_groups.AsyncFeeds:
+        """Lists whose items stay until a client retracts the items."""
+        return method_groups.AsyncFeeds(self.core)
+
+    @cached_property
+    def tracking(self) -> method_groups.AsyncTracking:
+        """Track jobs, and listen to the events of tracked jobs."""
+        return method_groups.AsyncTracking(self.core)
 
     async def feed(self, name: str) -> AsyncFeed:
         """Return the feed with this name; see Client.feed."""
@@ -200,12 +269,12 @@ class AsyncClient(ClientBase, AsyncMethods, ClosesOnAsyncExit):
         )
 
     def group(self, name: str | None = None) -> AsyncGroup:
-        """Return the group of jobs with this name, or a new group; see Client.group."""
+        """Return the group of jobs with this name; see Client.group."""
         return AsyncGroup(self.core, name)
 
-    def queue(self, name: str) -> AsyncQueue:
-        """Return the queue with this name; the first put creates it on the server."""
-        return AsyncQueue(self.core, name)
+    def queue(self, name: str, *, durability: Durability | None = None) -> AsyncQueue:
+        """Return the queue with this name; see Client.queue."""
+        return AsyncQueue(self.core.with_durability(durability), name)
 
     async def session(self, worker: str, *, ttl: Span | None = sessions.TTL) -> AsyncSession:
         """Start a session of a worker; see Client.session."""
@@ -215,8 +284,8 @@ class AsyncClient(ClientBase, AsyncMethods, ClosesOnAsyncExit):
     async def watch(
         self, worker: str, *, on_taken: Callable[[AsyncLease, str], object] | None = None
     ) -> AsyncWatch:
-        """Notify the leases that a worker pops from now on; see Client.watch."""
-        watch = await AsyncWatch.started(self.core, worker, on_taken)
+        """Watch the leases of a worker; see Client.watch."""
+        watch = await AsyncWatch._started(self.core, worker, on_taken)  # noqa: SLF001 - needs a Core
         self._watches.add(watch)
         return watch
 
@@ -224,17 +293,10 @@ class AsyncClient(ClientBase, AsyncMethods, ClosesOnAsyncExit):
         """Yield the events of the log, oldest first on each shard; see Client.events."""
         seen: dict[int, str] = {}
         closings = self.core.transport.closings
-        while True:
-            operation = event_log.events(self, after=seen, count=count)
-            found = await drive_async(self.core.transport, operation)
+        read = partial(event_log.next_events, self, seen, count, closings if follow else None)
+        while found := await drive_async(self.core.transport, read()):
             for event in found:
-                seen[event.shard] = event.entry_id
                 yield event
-            if not found and (not follow or self.core.transport.closings > closings):
-                return
-            if not found:
-                wait = event_log.wait_for_event(self, seen, FOLLOW_MS)
-                await drive_async(self.core.transport, wait)
 
     async def close(self) -> None:
         """Close the connections, the watches and the listeners; see Client.close."""

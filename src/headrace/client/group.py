@@ -24,7 +24,7 @@ class GroupBase:
 
 
 class Group(GroupBase, SyncMethods):
-    """A group of jobs. Jobs put with `then` start when all members are finished.
+    """A group of jobs. A job that is put with `then` starts when all members are finished.
 
     The members may be in different queues.
 

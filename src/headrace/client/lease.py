@@ -1,4 +1,4 @@
-"""Leases: popped jobs that their worker holds until a deadline, sync and async."""
+"""Leases, sync and async: popped jobs that a worker holds until a deadline."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LeaseBase:
         self.token = record.token
         self._popped = popped
         self.taken: str | None = None
-        # If the pop of the queue removes the job, there is no lease to lose.
+        # Some queues remove a job when it is popped. Such a job has no lease that could be lost.
         if core.held_leases and record.state == "running":
             for held_leases in tuple(core.held_leases):
                 if held_leases.worker == record.worker:
@@ -63,7 +63,7 @@ class LeaseBase:
 
     @property
     def popped_at(self) -> datetime:
-        """When the job was popped, by the clock of the server."""
+        """The time at which the job was popped, by the server's clock."""
         return moment(self._popped.record.since)
 
     @property
@@ -79,7 +79,7 @@ def job_of(codec: Codec, popped: Popped) -> Job:
 
 
 class Lease(LeaseBase, SyncMethods):
-    """A popped job. Complete, fail or release it before its deadline.
+    """A popped job. Complete, fail or release the lease before its deadline.
 
     `taken` is "cancelled" or "lost" after a watch has noticed that the lease was lost.
 

@@ -10,7 +10,7 @@ from headrace.engine.call import Answer
 from headrace.engine.check import Span
 from headrace.operations import jobs as job_operations
 from headrace.operations import matching, popping, putting, queues, schedules
-from headrace.operations.finishing import complete_and_pop
+from headrace.operations.complete_and_pop import complete_and_pop
 from headrace.operations.method import AsyncMethods, SyncMethods, method
 from headrace.transport.drive import drive, drive_async
 
@@ -36,18 +36,20 @@ class QueueBase(queues.QueueRef):
 
 
 class Queue(QueueBase, SyncMethods):
-    """A queue of a namespace. The first put creates it on the server."""
+    """A queue of a namespace. The first put creates the queue on the server."""
 
     def pop(
         self, worker: str, *, count: int = 1, lease: Span | None = None, wait: Span | None = 0
     ) -> list[Lease]:
-        """Lease up to count jobs to a worker, in the order of the queue.
+        """Lease up to `count` jobs to a worker, in the order of the queue.
 
-        If the queue is empty, wait up to `wait` seconds for the first job; None waits without a
-        limit. `lease` is the time after which an unfinished job goes back to the queue; math.inf
-        ties it to the session of the worker. The default is the setting of the queue.
+        If the queue is empty, wait up to `wait` seconds for the first job; None means no limit. An
+        unfinished job returns to the queue after `lease` seconds; the default is the queue's
+        setting `lease`. With math.inf, the lease lasts as long as the session of the worker.
 
-        Raises SessionEnded if `lease` is math.inf and the worker has no session.
+        Raises SessionRequired if `lease` is math.inf and the worker has no session. On a queue with
+        session="none", pop does not raise this error. If the queue has session="required", every
+        pop needs a session that serves the queue.
 
             [lease] = queue.pop("worker-1", wait=10)
             send(lease.data)
@@ -65,14 +67,20 @@ class Queue(QueueBase, SyncMethods):
         count: int = 1,
         lease: Span | None = None,
     ) -> tuple[list[Answer], list[Lease]]:
-        """Complete jobs and lease the next ones in one round trip.
+        """Complete jobs and lease the next jobs in one round trip.
 
-        Return an answer for each completed job (None, or the error that refused it) and the new
-        leases. It does not wait for jobs.
+        Returns one answer for each lease (the job's new state, or an error), and the new leases.
+        The call does not wait for jobs.
+
+        Raises InvalidArgument if a shard has more leases than Limits.batch, or if the numbers of
+        results and leases differ. Raises SessionRequired in the same cases as Queue.pop. Raises
+        NotDurable if the server does not confirm the completions; `result` of the error has the
+        answers and the new leases.
+
+            answers, leases = queue.complete_and_pop(leases, "worker-1", count=10)
         """
-        operation = complete_and_pop(self, leases, worker, results, count, lease)
-        answers, jobs_popped = drive(self.core.transport, operation)
-        return answers, [Lease(self.core, popped) for popped in jobs_popped]
+        operation = complete_and_pop(self, leases, worker, results, count, lease, Lease)
+        return drive(self.core.transport, operation)
 
 
 class AsyncQueue(QueueBase, AsyncMethods):
@@ -81,7 +89,7 @@ class AsyncQueue(QueueBase, AsyncMethods):
     async def pop(
         self, worker: str, *, count: int = 1, lease: Span | None = None, wait: Span | None = 0
     ) -> list[AsyncLease]:
-        """Lease up to count jobs to a worker; see Queue.pop."""
+        """Lease up to `count` jobs to a worker; see Queue.pop."""
         operation = popping.pop(self, worker, count=count, lease=lease, wait=wait)
         return [
             AsyncLease(self.core, popped)
@@ -97,7 +105,6 @@ class AsyncQueue(QueueBase, AsyncMethods):
         count: int = 1,
         lease: Span | None = None,
     ) -> tuple[list[Answer], list[AsyncLease]]:
-        """Complete jobs and lease the next ones in one round trip; see Queue.complete_and_pop."""
-        operation = complete_and_pop(self, leases, worker, results, count, lease)
-        answers, jobs_popped = await drive_async(self.core.transport, operation)
-        return answers, [AsyncLease(self.core, popped) for popped in jobs_popped]
+        """Complete jobs and lease the next jobs in one round trip; see Queue.complete_and_pop."""
+        operation = complete_and_pop(self, leases, worker, results, count, lease, AsyncLease)
+        return await drive_async(self.core.transport, operation)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Self
 
 from headrace.operations import sessions
@@ -28,9 +27,10 @@ class SessionBase:
 
 
 class Session(SessionBase, SyncMethods):
-    """The session of a worker. Renew it before it lapses; leaving a with statement ends it.
+    """The session of a worker. Renew the session before it lapses.
 
-    When it has lapsed or ended, the jobs of the worker return to their queues.
+    Leaving the `with` block ends the session. When the session has lapsed or ended, the jobs of the
+    worker return to their queues.
 
         with client.session("worker-1", ttl=10) as session:
             session.serve("mail")
@@ -40,12 +40,7 @@ class Session(SessionBase, SyncMethods):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.end()
 
 
@@ -55,10 +50,5 @@ class AsyncSession(SessionBase, AsyncMethods):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self.end()

@@ -1,4 +1,4 @@
-"""Watches: notify the leases of a worker at once when they are lost, sync and async."""
+"""Watches, sync and async, which report the lost leases of a worker immediately."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import asyncio
 import inspect
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 
+from headrace.close_on_exit import ClosesOnAsyncExit, ClosesOnExit
 from headrace.engine.check import text
 from headrace.errors import InvalidArgument
+from headrace.operations.channel_listener import subscribe
 from headrace.operations.core import Core
 from headrace.operations.held_leases import HeldLeases
 from headrace.operations.lease_watch import lease_notices, watch_leases
-from headrace.operations.listening import subscribe
 from headrace.transport.drive import drive, drive_async
 
 
@@ -30,7 +30,8 @@ class WatchBase:
             raise InvalidArgument(f"on_taken must be a function, not {type(on_taken).__name__}")
         if inspect.iscoroutinefunction(on_taken):
             raise InvalidArgument(
-                "on_taken must be a plain function, not a coroutine function; it may start a task"
+                "on_taken must be a plain function, not a coroutine function; a plain function can "
+                "start an asyncio task"
             )
         self._held_leases = HeldLeases(worker, on_taken)
         self._state = lease_notices(core, self._held_leases)
@@ -44,7 +45,7 @@ class WatchBase:
             self.core.held_leases.remove(self._held_leases)
 
 
-class Watch(WatchBase):
+class Watch(WatchBase, ClosesOnExit):
     """The watch of a worker: a thread that listens until the watch is closed; see Client.watch."""
 
     def __init__(
@@ -69,35 +70,24 @@ class Watch(WatchBase):
             self._state.subscription.end()
 
     def close(self) -> None:
-        """End the watch; leases are no longer notified."""
+        """End the watch; lost leases are no longer reported."""
         self._forget()
         self._state.closed = True
         self._state.subscription.end()
         if self._thread is not threading.current_thread():
             self._thread.join(self.core.timeout)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class AsyncWatch(WatchBase):
+class AsyncWatch(WatchBase, ClosesOnAsyncExit):
     """The asyncio form of Watch: a task that listens until the watch is closed."""
 
     _task: asyncio.Task[None]
 
     @classmethod
-    async def started(
+    async def _started(
         cls, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
     ) -> Self:
-        """Return a watch that listens; AsyncClient.watch calls it."""
+        """Start a watch and return it; AsyncClient.watch calls this method."""
         watch = cls(core, worker, on_taken)
         try:
             await drive_async(core.transport, subscribe(watch._state))
@@ -115,20 +105,9 @@ class AsyncWatch(WatchBase):
             await self._state.subscription.end()
 
     async def close(self) -> None:
-        """End the watch; leases are no longer notified."""
+        """End the watch; lost leases are no longer reported."""
         self._forget()
         self._state.closed = True
         await self._state.subscription.end()
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        await self.close()

@@ -1,1 +1,4 @@
-"""Codecs: how the data of a job becomes bytes."""
+"""Codecs, which encode the data of jobs to bytes.
+
+Internal: import the public names from `headrace`. The modules may change without notice.
+"""

@@ -1,4 +1,4 @@
-"""Codecs: how the data and the result of a job become bytes. The server never decodes them."""
+"""Codecs encode the data and the results of jobs to bytes, which the server never decodes."""
 
 from __future__ import annotations
 
@@ -16,24 +16,30 @@ DIGEST_BYTES = 16
 class Codec(Protocol):
     """The interface of a codec.
 
-    A codec whose bytes differ each time needs a third method for `unique=True`: `digest(value)`
-    returns a short text that is the same for equal values.
+    A codec that encodes equal values to different bytes needs a third method, `digest(value)`, for
+    `unique=True`. This method returns a short string that is the same for equal values.
     """
 
     def encode(self, value: Any) -> bytes:
-        """Return the bytes of a value."""
+        """Encode a value and return the bytes.
+
+        Raises InvalidArgument if the codec cannot encode the value.
+        """
         ...
 
     def decode(self, payload: bytes) -> Any:
-        """Return the value of encoded bytes."""
+        """Decode bytes and return the value.
+
+        Raises Unreadable if the bytes are not the output of this codec.
+        """
         ...
 
 
 class Raw:
-    """A codec that takes and returns bytes without a change."""
+    """A codec that stores bytes unchanged."""
 
     def encode(self, value: Any) -> bytes:
-        """Return the bytes, or raise InvalidArgument for a value that is none."""
+        """Return the value as bytes; raise InvalidArgument if the value is not bytes-like."""
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value)
         raise InvalidArgument(f"the raw codec takes bytes, not {type(value).__name__}")
@@ -78,7 +84,7 @@ class Json:
         return payload
 
     def decode(self, payload: bytes) -> Any:
-        """Return the value, or raise Unreadable."""
+        """Return the decoded value, or raise Unreadable."""
         try:
             return self._decode(payload)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -89,7 +95,7 @@ class Json:
 
 
 class Msgpack:
-    """MessagePack: smaller than JSON, and supports bytes."""
+    """The MessagePack codec supports bytes and writes smaller payloads than the JSON codec."""
 
     def __init__(self) -> None:
         self._encode = msgspec.msgpack.Encoder().encode
@@ -103,7 +109,7 @@ class Msgpack:
             raise InvalidArgument(f"the data cannot be written as msgpack: {error}") from error
 
     def decode(self, payload: bytes) -> Any:
-        """Return the value, or raise Unreadable."""
+        """Return the decoded value, or raise Unreadable."""
         try:
             return self._decode(payload)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -114,7 +120,7 @@ class Msgpack:
 
 
 def digest_of(codec: Codec, value: Any, payload: bytes) -> str:
-    """Return a text that is the same for equal values: a digest, or a hash of the bytes."""
+    """Return the codec's digest of a value, or a hash of the payload if the codec has no digest."""
     own = getattr(codec, "digest", None)
     if own is None:
         return blake2b(payload, digest_size=DIGEST_BYTES).hexdigest()
@@ -130,11 +136,11 @@ _NAMED: dict[str, type[Raw | Json | Msgpack]] = {"raw": Raw, "json": Json, "msgp
 
 
 def codec_of(codec: str | Codec) -> Codec:
-    """Return the codec of a name, or the codec itself if it is one."""
+    """Return the codec with this name, or the argument itself if it is a codec object."""
     if not isinstance(codec, str):
         if not all(callable(getattr(codec, name, None)) for name in ("encode", "decode")):
             raise InvalidArgument(
-                f"a codec must have the methods encode and decode; {codec!r} has not"
+                f"a codec must have the methods encode and decode, but {codec!r} lacks one"
             )
         return codec
     try:

@@ -1,7 +1,8 @@
 """The encrypting codec: the server stores only ciphertext.
 
-Encrypted bytes consist of a version byte, the length of the key id, the key id, a random nonce of
-96 bits, and the ciphertext of AES-256-GCM with its tag of 128 bits. The tag authenticates them all.
+An encrypted payload has five parts: a version byte, the length of the key id, the key id, a random
+nonce of 96 bits, and the AES-256-GCM ciphertext. The ciphertext ends with a tag of 128 bits, which
+authenticates all five parts.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from headrace.codecs.codec import Codec, codec_of, digest_of
 from headrace.engine.check import shown, text
 from headrace.errors import InvalidArgument, MissingExtra, Unreadable
 
-# No JSON or MessagePack begins with this byte, so it distinguishes encrypted from plain data.
+# JSON and MessagePack never begin with this byte, so the byte marks encrypted data.
 VERSION = b"\xc1"
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -27,7 +28,7 @@ DIGEST_DIGITS = 32
 
 
 class _Sealed(NamedTuple):
-    """The parts of encrypted bytes."""
+    """The parts of an encrypted payload."""
 
     header: bytes
     key_id: str
@@ -38,8 +39,9 @@ class _Sealed(NamedTuple):
 class Encrypted:
     """A codec that encrypts the bytes of another codec with AES-256-GCM.
 
-    `keys` maps ids to keys of 32 bytes. The id is stored with the data. All keys decrypt; only the
-    first key, or the one that `current` names, encrypts. Needs the extra `headrace[crypto]`.
+    `keys` maps ids to keys of 32 bytes. The id of the key is stored with the data. All keys
+    decrypt, but only one key encrypts: the first key, or the key whose id is `current`. This codec
+    needs the extra `headrace[crypto]`.
     """
 
     def __init__(
@@ -58,11 +60,19 @@ class Encrypted:
 
     @staticmethod
     def new_key() -> bytes:
-        """Return a new random key."""
+        """Return a new random key of 32 bytes.
+
+        >>> codec = Encrypted({"2026": Encrypted.new_key()})
+        >>> codec.decode(codec.encode({"to": "ada"}))
+        {'to': 'ada'}
+        """
         return os.urandom(KEY_BYTES)
 
     def encode(self, value: Any) -> bytes:
-        """Return the encrypted bytes of a value."""
+        """Return the encrypted bytes of a value.
+
+        Raises InvalidArgument if the inner codec cannot encode the value.
+        """
         nonce = os.urandom(NONCE_BYTES)
         cipher = self._ciphers[self._current]
         sealed: bytes = cipher.encrypt(nonce, self._codec.encode(value), self._header)
@@ -75,20 +85,24 @@ class Encrypted:
             return self._codec.decode(plain)
         except Exception:  # noqa: BLE001, S110 - a codec may raise any error, and quote data
             pass
-        # Raised outside of the handler, so that the error has no reference to the decrypted data.
+        # Raise outside the `except` block. Otherwise the new error would refer to the codec's
+        # error, which may quote decrypted data.
         raise _unreadable(
             payload,
-            "it was decrypted, but the inner codec cannot decode it",
-            "pass the inner codec that wrote it as codec=",
+            "the payload was decrypted, but the inner codec cannot decode it",
+            "set codec= to the inner codec that wrote the payload",
         )
 
     def digest(self, value: Any) -> str:
-        """Return a text that is the same for equal values and reveals nothing without the key."""
+        """Return a string that is the same for equal values and reveals nothing without the key.
+
+        Raises InvalidArgument if the inner codec cannot encode the value.
+        """
         inner = digest_of(self._codec, value, self._canonical(value))
         return hmac.digest(self._digest_key, inner.encode(), "sha256").hex()[:DIGEST_DIGITS]
 
     def _canonical(self, value: Any) -> bytes:
-        """Return bytes that are the same for equal values, in any order of their keys."""
+        """Return bytes that are the same for equal values, whatever the order of dict keys."""
         try:
             return msgspec.msgpack.encode(value, order="sorted")
         except (TypeError, ValueError, OverflowError, RecursionError):
@@ -100,7 +114,8 @@ class Encrypted:
         if cipher is None:
             raise _unreadable(
                 payload,
-                f"it was encrypted with key {parts.key_id!r}; this codec has {self._ids()}",
+                f"the payload was encrypted with key {parts.key_id!r}; "
+                f"this codec has {self._ids()}",
                 "add that key to keys=",
             )
         try:
@@ -109,7 +124,7 @@ class Encrypted:
             raise _unreadable(
                 payload,
                 f"key {parts.key_id!r} does not match",
-                "another key has this id here, or the bytes were changed",
+                "this codec has another key with this id, or the payload was changed",
             ) from None
         return plain
 
@@ -142,7 +157,7 @@ def _key(key_id: str, key: object) -> bytes:
         size = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
         raise InvalidArgument(
             f"key {key_id!r} must be {KEY_BYTES} bytes, not {size}; "
-            "headrace.Encrypted.new_key() returns one"
+            "headrace.Encrypted.new_key() returns a valid key"
         )
     return key
 
@@ -151,13 +166,13 @@ def _parts(payload: bytes) -> _Sealed:
     if payload[:1] != VERSION:
         raise _unreadable(
             payload,
-            "it is not encrypted, or by another version of the codec",
-            "read it with the codec that wrote it",
+            "the payload is not encrypted, or another version of the codec encrypted it",
+            "read the payload with the codec that wrote it",
         )
     begins = 2 + int.from_bytes(payload[1:2])
     ends = begins + NONCE_BYTES
     if len(payload) < ends + TAG_BYTES:
-        raise _unreadable(payload, "it is truncated", "read it from an intact copy")
+        raise _unreadable(payload, "the payload is truncated", "read an intact copy")
     key_id = payload[2:begins].decode(errors="replace")
     return _Sealed(payload[:begins], key_id, payload[begins:ends], payload[ends:])
 

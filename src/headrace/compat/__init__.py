@@ -1,1 +1,1 @@
-"""Compatibility APIs of thoonk, qless, worqr and redis-queue, and an importer of their data."""
+"""Compatibility APIs for thoonk, qless, worqr and redis-queue, and an importer for their data."""

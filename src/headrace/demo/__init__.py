@@ -1,10 +1,13 @@
-"""The application that `headrace demo` runs: an online shop."""
+"""The application that `headrace demo` runs: an online shop.
+
+Internal: the API may change without notice.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# The shop uses the namespace in this environment variable, or the default.
+# The environment variable that names the shop's namespace. NAMESPACE is the default namespace.
 NAMESPACE_VARIABLE = "HEADRACE_DEMO"
 NAMESPACE = "demo-shop"
 

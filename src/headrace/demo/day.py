@@ -1,14 +1,13 @@
-"""A day in the shop: the jobs that the orders of its customers cause."""
+"""A day in the demo shop: put the jobs for the orders of its customers."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 from headrace.demo import ShopDay, shop
 
 CUSTOMERS = ("acme", "babbage", "curie", "darwin", "euler", "faraday", "gauss", "hopper")
-# The concurrency limit of each customer's invoices.
+# The maximum number of invoices of one customer that run at the same time.
 AT_ONCE = 2
 # One customer places this share of all orders.
 FIRST_CUSTOMER = 0.22
@@ -28,7 +27,7 @@ class ShopOrder:
 
 
 def put_day(jobs: int) -> ShopDay:
-    """Put about this many jobs: orders, invoices, mail, reminders for later and pictures."""
+    """Put this many jobs: charges, invoices, mail, reminders, pictures and a report."""
     limit_invoices()
     orders = [make_order(number) for number in range(1, jobs // 4 + 1)]
     charged = charge(orders)
@@ -38,18 +37,18 @@ def put_day(jobs: int) -> ShopDay:
     send_mails(mails, reminders)
     pictures = jobs - 2 * len(orders) - mails - reminders - 1
     shop.resize.put_many({"picture": number, "width": 640} for number in range(pictures))
-    put = Counter(
-        orders=len(orders),
-        invoices=len(orders),
-        mail=mails + reminders,
-        pictures=pictures,
-        office=1,
-    )
-    return ShopDay(dict(put), customers, report)
+    put = {
+        "orders": len(orders),
+        "invoices": len(orders),
+        "mail": mails + reminders,
+        "pictures": pictures,
+        "office": 1,
+    }
+    return ShopDay(put, customers, report)
 
 
 def limit_invoices() -> None:
-    """Share the printers fairly among customers, and limit each of them."""
+    """Let customers take turns in the queue of invoices, and limit each customer's concurrency."""
     shop.app.client.queue("invoices").configure(key_concurrency=AT_ONCE, fair=True)
 
 
@@ -66,7 +65,7 @@ def make_order(number: int) -> ShopOrder:
 
 
 def charge(orders: list[ShopOrder]) -> dict[int, str]:
-    """Put a charge for every order, express orders with priority, and return the job ids."""
+    """Put a job to charge each order, give express orders priority, and return the job ids."""
     express = shop.charge.options(priority=-1, tags=["express"])
     found: dict[int, str] = {}
     for some, put_many in (
@@ -81,7 +80,7 @@ def charge(orders: list[ShopOrder]) -> dict[int, str]:
 
 
 def write_invoices(orders: list[ShopOrder], charged: dict[int, str]) -> dict[str, str]:
-    """Put an invoice that depends on each charge, and is cancelled if the charge fails."""
+    """Put an invoice job for each order; the job is cancelled if the charge fails."""
     return {
         shop.invoice.options(
             depends_on=[charged[one.number]], if_dependency_fails="cancel", group=GROUP
@@ -91,14 +90,14 @@ def write_invoices(orders: list[ShopOrder], charged: dict[int, str]) -> dict[str
 
 
 def put_report(orders: int) -> str:
-    """Put a job that runs after all invoices, whatever their outcome."""
+    """Put a job that runs after all invoices have finished, even if some invoices failed."""
     close = shop.close_day.data(orders=orders)
     group = shop.app.client.group(GROUP)
     return group.then("office", close, if_dependency_fails="run", retries=3)
 
 
 def send_mails(mails: int, reminders: int) -> None:
-    """Put mail for now and reminders that are due in a few seconds."""
+    """Put mail that is due now, and reminders that are due in a few seconds."""
     shop.send.put_many(
         {"to": f"user-{number}@example.org", "about": "your order"} for number in range(mails)
     )

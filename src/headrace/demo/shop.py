@@ -1,7 +1,7 @@
 """The tasks of an online shop, written as an application would write them.
 
-`headrace work headrace.demo.shop:app` starts a worker for it. The tasks sleep instead of charging
-cards or sending mail. A hash decides which of them fail, so every run has the same failures.
+`headrace work headrace.demo.shop:app` starts a worker for these tasks. The tasks sleep instead of
+charging cards or sending mail. A hash decides which jobs fail, so every run has the same failures.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ async def send(to: str, about: str) -> None:
 
 @app.task(queue="pictures")
 def resize(picture: int, width: int) -> int:
-    """Scale a picture down; a plain function, so the worker runs it in a thread."""
+    """Scale a picture down. This function is not async, so the worker runs it in a thread."""
     small = hashlib.pbkdf2_hmac("sha256", b"picture", str(picture).encode(), 2_000)
     time.sleep(0.1 + 0.4 * chance("disk", picture))
     # The customer uploads the picture again, so a retry succeeds.
@@ -67,7 +67,7 @@ def resize(picture: int, width: int) -> int:
 
 @app.task(queue="invoices", key=lambda customer, **_: customer)
 async def invoice(order: int, customer: str) -> str:
-    """Write the invoice for an order that is paid."""
+    """Write the invoice for a paid order."""
     if is_first_attempt() and chance("ink", order) < 0.02:
         raise headrace.Snooze(0.5)
     await asyncio.sleep(0.03 + 0.05 * chance("print", order))
@@ -90,7 +90,7 @@ async def count_stock() -> None:
 
 
 def is_first_attempt() -> bool:
-    """Return whether the job runs for the first time; some failures happen only then."""
+    """Return whether this is the first attempt; some failures happen only in the first attempt."""
     return headrace.Context.current().attempt == 1
 
 

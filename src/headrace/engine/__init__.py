@@ -1,1 +1,4 @@
-"""The engine: Lua scripts, calls and replies, settings, states and events. It does no I/O."""
+"""The engine: Lua scripts, calls, settings, states and events. The engine does no I/O.
+
+Internal: the API may change without notice.
+"""

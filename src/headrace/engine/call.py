@@ -1,4 +1,4 @@
-"""Calls of operations: the name of the script, its arguments, and how to decode the reply."""
+"""Calls to operations: the operation's name, the arguments, and the decoder of the reply."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ Arg = str | bytes | int | float
 pack = msgspec.msgpack.Encoder().encode
 
 
-# Not frozen: every request creates one, and freezing takes longer than creating.
+# The class is not frozen, because a frozen dataclass is slower to create, and every request creates
+# a call.
 @dataclass(slots=True)
 class Call(Generic[T]):
-    """A call of one operation on one shard. Creating it sends nothing."""
+    """A call to one operation on one shard. Creating a call does not send it."""
 
     op: str
     args: tuple[Arg, ...]
@@ -49,7 +50,8 @@ class Call(Generic[T]):
 @cache
 def _declared(op: str) -> tuple[tuple[str, ...], frozenset[str], int]:
     header = source(f"ops/{op}")
-    names = tuple(argument.name for argument in header.args)
+    fixed = header.args[: -len(header.each)] if header.names_first_row else header.args
+    names = tuple(argument.name for argument in fixed)
     return names, frozenset(names), len(header.each)
 
 
@@ -59,38 +61,38 @@ def build(
     each: Sequence[tuple[Arg, ...]] = (),
     **args: Arg,
 ) -> Call[T]:
-    """Return a call of an operation.
+    """Return a call to an operation.
 
-    Raises TypeError if the arguments differ from those in the header of the Lua file.
+    Raises TypeError if the arguments do not match the header of the Lua file.
     """
     names, wanted, width = _declared(op)
     if args.keys() != wanted:
         raise TypeError(f"{op} takes {', '.join(names)}; got {', '.join(args)}")
     fixed = tuple([args[name] for name in names])
     if each and len(each[0]) != width:
-        raise TypeError(f"{op} takes {width} values for each, not {len(each[0])}")
+        raise TypeError(f"{op} takes {width} values for each row, not {len(each[0])}")
     return Call(op, fixed + tuple(chain.from_iterable(each)), decode)
 
 
 def optional(value: bytes | str | None) -> bytes:
-    """Encode an argument that may be absent; an empty text is not absent."""
+    """Encode an argument that may be None. An empty string differs from None."""
     if value is None:
         return b""
     return b"=" + (value.encode() if isinstance(value, str) else value)
 
 
 def packed(value: dict[str, Any] | None) -> bytes:
-    """Encode options as one argument, which is empty if there are none."""
+    """Encode options as one argument. Without options, the argument is empty."""
     return pack(value) if value else b""
 
 
 def packed_pair(first: bytes | None, second: bytes | None) -> bytes:
-    """Encode two byte strings, each of which may be absent, for the msgpack of Lua."""
+    """Encode two byte strings for the msgpack library of Lua. Each string may be None."""
     return b"\x92" + _packed_bytes(first) + _packed_bytes(second)
 
 
 def has_first(pair: Arg) -> bool:
-    """Return whether the first byte string of a packed pair is present."""
+    """Return whether the first byte string of a packed pair is not None."""
     return isinstance(pair, bytes) and pair[1:2] not in (b"", _ABSENT)
 
 
@@ -98,11 +100,12 @@ _ABSENT = b"\xc2"
 
 
 def _packed_bytes(value: bytes | None) -> bytes:
-    # The msgpack of Lua has no bytes type, so bytes are sent as a string with a 32-bit length.
+    # Lua's msgpack library has no bytes type: bytes are sent as a string with a 32-bit length.
     return _ABSENT if value is None else b"\xdb" + len(value).to_bytes(4, "big") + value
 
 
-# The error for each refusal code, from the job id and the two words that follow the code.
+# For each refusal code, a function that creates the error. The arguments of the function are the
+# job id and the two words after the code.
 _REFUSALS: dict[str, Callable[[str, str, str], HeadraceError]] = {
     "DEPENDENCY_REFUSED": lambda job_id, why, _: DependencyRefused(job_id, why),
     "HAS_DEPENDENTS": lambda job_id, *_: HasDependents(job_id, []),
@@ -115,7 +118,7 @@ _REFUSALS: dict[str, Callable[[str, str, str], HeadraceError]] = {
 
 
 def job_refusal(job_id: str, answer: bytes) -> HeadraceError:
-    """Return the error for a script's refusal of one job."""
+    """Return the error for a refusal that a script returned for one job."""
     code, _, rest = answer.decode().partition(" ")
     first, _, others = rest.partition(" ")
     refusal = _REFUSALS.get(code)
@@ -123,7 +126,7 @@ def job_refusal(job_id: str, answer: bytes) -> HeadraceError:
 
 
 def is_refusal(answer: Any) -> bool:
-    """Return whether a reply is a refusal: a text that begins with a capital letter."""
+    """Return whether a reply is a refusal: a byte string that begins with a capital letter."""
     return isinstance(answer, bytes) and answer[:1].isupper()
 
 
@@ -131,7 +134,7 @@ Answer = str | HeadraceError
 
 
 def each_state(ids: Sequence[str]) -> Callable[[Any], list[Answer]]:
-    """Return a decoder of one reply per job: its new state, or the error of its refusal."""
+    """Return a decoder that returns a list: for each job, the new state or the error."""
 
     def decode(answers: Any) -> list[Answer]:
         if isinstance(answers, int):
@@ -148,7 +151,7 @@ _STATES = {state.encode(): state for state in STATES} | {b"DONE": "done"}
 
 
 def session_answer(worker: str) -> Callable[[Any], int]:
-    """Return a decoder that raises SessionEnded for a refusal."""
+    """Return a decoder that raises SessionEnded if the reply is a refusal."""
 
     def decode(answer: Any) -> int:
         if is_refusal(answer):
@@ -159,7 +162,7 @@ def session_answer(worker: str) -> Callable[[Any], int]:
 
 
 def queue_answer(queue: str) -> Callable[[Any], int]:
-    """Return a decoder that raises QueueNotFound for a refusal."""
+    """Return a decoder that raises QueueNotFound if the reply is a refusal."""
 
     def decode(answer: Any) -> int:
         if is_refusal(answer):
@@ -170,7 +173,7 @@ def queue_answer(queue: str) -> Callable[[Any], int]:
 
 
 def feed_answer(feed: str) -> Callable[[Any], Any]:
-    """Return a decoder that raises a FeedError for a refusal."""
+    """Return a decoder that raises a FeedError if the reply is a refusal."""
 
     def decode(answer: Any) -> Any:
         if is_refusal(answer):

@@ -1,4 +1,4 @@
-"""Checks of arguments. They run before anything is sent and raise InvalidArgument."""
+"""Argument checks, which run before anything is sent and raise InvalidArgument."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from headrace.errors import InvalidArgument
 
 Span = float | int | timedelta
+# "aof", or the number of replicas that must have a call; 0 means no wait.
+Durability = Literal["aof"] | int
 
 LATEST_YEAR = 3000
 LONGEST_MS = 100 * 365 * 86_400_000
 PAGE = 1000
+NOT_IN_NAMESPACES = ":{}*?[]\\"
+MOST_REPLICAS = 100
 EPOCH = date(1970, 1, 1)
 
 
@@ -22,8 +26,8 @@ EPOCH = date(1970, 1, 1)
 class Limits:
     """Size limits of a client, for `connect(limits=...)`.
 
-    `payload`, `name` and `message` are bytes. `tags` is the number of tags of a job, `batch` the
-    number of jobs in one call of a script.
+    `payload`, `name` and `message` are maximum sizes in bytes. `tags` is the maximum number of tags
+    of a job. `batch` is the maximum number of jobs in one call to a script.
     """
 
     payload: int = 1 << 20
@@ -41,7 +45,7 @@ class Limits:
 
 
 def text(what: str, value: object, longest: int) -> str:
-    """Return a non-empty text without control characters, of at most `longest` bytes."""
+    """Return a non-empty string of at most `longest` bytes without control characters."""
     if not isinstance(value, str):
         raise InvalidArgument(f"{what} must be a str, not {type(value).__name__}")
     if not value:
@@ -58,7 +62,7 @@ def text(what: str, value: object, longest: int) -> str:
 
 
 def free_text(what: str, value: object, longest: int) -> str:
-    """Return a text, shortened at its end to `longest` bytes if necessary."""
+    """Return a string. The end of a string of more than `longest` bytes is cut off."""
     if not isinstance(value, str):
         raise InvalidArgument(f"{what} must be a str, not {type(value).__name__}")
     encoded = value.encode(errors="replace")
@@ -68,7 +72,10 @@ def free_text(what: str, value: object, longest: int) -> str:
 
 
 def end_of_text(what: str, value: object, longest: int) -> str:
-    """Return a text, shortened at its beginning: the end of a traceback names the error."""
+    """Return a string. The beginning of a string of more than `longest` bytes is cut off.
+
+    The end of a traceback is kept, because its last line names the error.
+    """
     if not isinstance(value, str):
         raise InvalidArgument(f"{what} must be a str, not {type(value).__name__}")
     encoded = value.encode(errors="replace")
@@ -78,15 +85,22 @@ def end_of_text(what: str, value: object, longest: int) -> str:
 
 
 def namespace(value: object) -> str:
-    """Return the name of a namespace. It is part of a hash tag, so it has no braces."""
+    """Return the name of a namespace.
+
+    The name is part of the hash tag of keys, before a colon, and of patterns of keys in ACL rules.
+    So spaces and characters that have a meaning there are refused.
+    """
     name = text("namespace", value, 100)
-    if "{" in name or "}" in name:
-        raise InvalidArgument(f"namespace must not contain braces: {name!r}")
+    if found := [char for char in name if char.isspace() or char in NOT_IN_NAMESPACES]:
+        raise InvalidArgument(
+            f"namespace must not contain spaces or any of {NOT_IN_NAMESPACES}, but {name!r} "
+            f"contains {found[0]!r}"
+        )
     return name
 
 
 def whole(what: str, value: object, least: int, most: int) -> int:
-    """Return a whole number within bounds."""
+    """Return an integer from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidArgument(f"{what} must be an int, not {type(value).__name__}")
     if not least <= value <= most:
@@ -100,7 +114,7 @@ def page(offset: object, count: object) -> tuple[int, int]:
 
 
 def milliseconds(what: str, value: object) -> int:
-    """Return a duration, given in seconds or as a timedelta, in whole milliseconds."""
+    """Convert a duration, in seconds or as a timedelta, to whole milliseconds."""
     if isinstance(value, timedelta):
         ms = value / timedelta(milliseconds=1)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -108,25 +122,27 @@ def milliseconds(what: str, value: object) -> int:
             raise InvalidArgument(f"{what} must be finite, not {value}")
         ms = value * 1000
     else:
-        raise InvalidArgument(f"{what} must be seconds or a timedelta, not {type(value).__name__}")
+        raise InvalidArgument(
+            f"{what} must be a number of seconds or a timedelta, not {type(value).__name__}"
+        )
     if not 0 <= ms <= LONGEST_MS:
         raise InvalidArgument(f"{what} must be from 0 to 100 years, not {shown(value)}")
     return round(ms)
 
 
 def moment_ms(what: str, value: object) -> int:
-    """Return a timestamp, given as a datetime with a time zone, in milliseconds since 1970."""
+    """Convert a datetime with a time zone to milliseconds since 1970."""
     if not isinstance(value, datetime):
         raise InvalidArgument(f"{what} must be a datetime, not {type(value).__name__}")
     if value.tzinfo is None:
-        raise InvalidArgument(f"{what} must have a time zone, such as datetime(..., tzinfo=UTC)")
+        raise InvalidArgument(f"{what} must have a time zone, as in datetime(..., tzinfo=UTC)")
     if value.year > LATEST_YEAR:
-        raise InvalidArgument(f"{what} must not be after the year {LATEST_YEAR}, not {value}")
+        raise InvalidArgument(f"{what} must be in the year {LATEST_YEAR} or earlier, not {value}")
     return round(value.timestamp() * 1000)
 
 
 def number(what: str, value: object) -> float | int:
-    """Return a finite number."""
+    """Return a number from -2**53 to 2**53."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidArgument(f"{what} must be a number, not {type(value).__name__}")
     if not abs(value) <= 2**53:
@@ -135,14 +151,14 @@ def number(what: str, value: object) -> float | int:
 
 
 def listed(what: str, value: object, of: str) -> list[Any]:
-    """Return an iterable as a list. A single text is refused: it would become letters."""
+    """Return an iterable as a list. Refuse a str, which would be split into characters."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidArgument(f"{what} must be a list of {of}, not {shown(value)}")
     return list(value)
 
 
 def shown(value: object) -> str:
-    """Return the repr of a value for an error message, at most 100 characters of it."""
+    """Return the first 100 characters of a value's repr, for an error message."""
     try:
         words = repr(value)
     except ValueError:
@@ -160,20 +176,29 @@ def tags(value: object, limits: Limits) -> list[str]:
 
 
 def choice(what: str, value: object, allowed: tuple[str, ...]) -> str:
-    """Return a value that must be one of the allowed words."""
+    """Return the value if it is one of the allowed values."""
     if value not in allowed:
         words = " or ".join(map(repr, allowed))
         raise InvalidArgument(f"{what} must be {words}, not {shown(value)}")
     return str(value)
 
 
+def durability(value: object) -> Durability:
+    """Return "aof" or a number of replicas."""
+    if value == "aof":
+        return "aof"
+    if isinstance(value, str):
+        raise InvalidArgument(f"durability must be 'aof' or a number of replicas, not {value!r}")
+    return whole("durability", value, 0, MOST_REPLICAS)
+
+
 def day_number(value: object) -> int:
-    """Return a day, given as a date or as YYYY-MM-DD, as its number since 1970-01-01."""
+    """Return the number of days from 1970-01-01 to a date, or to a string such as 2026-11-18."""
     try:
         day = value if isinstance(value, date) else date.fromisoformat(str(value))
     except ValueError:
         raise InvalidArgument(
-            f"the day must be a date, or a text such as 2026-11-18, not {value!r}"
+            f"the day must be a date, or a string such as 2026-11-18, not {value!r}"
         ) from None
     days = (date(day.year, day.month, day.day) - EPOCH).days
     if days < 0:

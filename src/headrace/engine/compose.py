@@ -1,329 +1,181 @@
-"""The composer: makes the text of one script from an operation and the libraries it uses.
+"""The composer: joins all Lua files into the text of one library.
 
-Creating a function costs time in every call of a script, even if the function is never called. So
-a script contains only the functions that its operation can reach. A library named by `later`
-becomes a function whose body, and whatever only that body needs, is created at its first call.
+A file sees its own top-level names and the names of the libraries that it imports with `uses`. The
+composed text keeps these names in one table, `lib`, because Lua allows only 200 local variables in
+a chunk and 60 outer variables in a function. So `read_job(id)` becomes `lib.read_job(id)`. A local
+variable is faster, so `with_local_names` makes the names with the most uses local variables.
+
+The top level of a library defines functions, constants (in capitals) and state. Each variable of
+the state is defined in one line. State belongs to one call: `use_state` sets the initial values
+before a call uses state. begin_call.lua defines the variables of every call.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import combinations
 
+from headrace.engine.keys import lua_keys
 from headrace.engine.record import FIELDS
-from headrace.engine.source import LATER, LuaFile
+from headrace.engine.source import LuaFile, source
 
+# A line of the composed text, and the file and line number that it comes from.
 SourceLine = tuple[str, tuple[str, int]]
+LuaFiles = Mapping[str, LuaFile]
 
 _FIELD = re.compile(r"\b((?:[a-z]+_)?job)\.([a-z_]+)")
-_KEY = re.compile(r"\bkey\('(\w+)', ([a-z]\w*(?:\[\d+\])?)\)")
 _POSITIONS = {name: position for position, name in enumerate(FIELDS, 1)}
-_STRING = re.compile(r"'(?:[^'\\]|\\.)*'")
-_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
-_FUNCTION = re.compile(r"local function (\w+)")
-_STATE = re.compile(r"local ([\w, ]+)")
-_BINDS = re.compile(
-    r"\blocal (?!function)([\w, ]+)|\bfor ([\w, ]+) (?:=|in)|\bfunction ?([\w.]*)\(([\w, .]*)\)"
-    r"|[{,]\s*([a-z]\w*) =(?!=)"
+_KEY = re.compile(r"\bkey\('(\w+)', ([a-z]\w*(?:\[\d+\])?)\)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_SHARED = re.compile(r"\blib\.(\w+)")
+_TOKEN = re.compile(
+    r"'(?:[^'\\]|\\.)*'|(?<![.\w])(?P<name>[A-Za-z_]\w*)(?P<assigned>(?=\s*=(?!=)))?"
 )
-# Lua's words, its standard library, the libraries of the server, and what every script begins with.
-_GLOBALS = frozenset(
-    (
-        *("and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in"),
-        *("local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while"),
-        *("error", "ipairs", "math", "next", "pairs", "pcall", "select", "string", "table"),
-        *("tonumber", "tostring", "type", "unpack"),
-        *("cjson", "cmsgpack", "redis", "struct"),
-        *("again", "shard"),
-    )
-)
-_OPENS = re.compile(r"(^(local )?function |^do$|function\(.*\)$|[({]$|\bthen$|\bdo$|^repeat$)")
+_TOP_LEVEL = re.compile(r"^local (?:function (\w+)|([\w, ]+))", re.MULTILINE)
+_STATE = re.compile(r"^(?:local |lib\.)(?!function )[a-z]", re.MULTILINE)
+_LOCALS = re.compile(r"\b(?:local|for) (?:function )?(\w+(?:, \w+)*)")
+_PARAMETERS = re.compile(r"\bfunction ?[\w.]*\(([\w, .]*)\)")
+# Lua's keywords and standard library, the server's libraries, and the variables of every call.
+_WORDS = """
+and break do else elseif end false for function if in local nil not or repeat return then true until
+while error ipairs math next pairs pcall select setmetatable string table tonumber tostring type
+unpack cjson cmsgpack redis struct again may_change_jobs now
+redis_call shard use_state
+"""
+_GLOBALS = frozenset(_NAME.findall(_WORDS))
 
 
-@dataclass(slots=True)
-class Statement:
-    """A top-level statement of a file.
+def compose(libraries: LuaFiles, operations: LuaFiles) -> list[SourceLine]:
+    """Return the lines of the library that registers all operations.
 
-    A statement that `runs` is always part of the script, the others only if they are reached.
-    `state` exists once. Functions and constants (in capitals) may be repeated inside a deferred
-    function.
+    The lines call `register(name, flags, callback)`, which the caller defines before them. Raises
+    ValueError if a file uses a name that it neither defines nor imports, or hides such a name.
     """
+    exports = {name: defined(file) for name, file in libraries.items()}
+    for one, other in combinations(exports, 2):
+        if both := exports[one] & exports[other]:
+            raise ValueError(f"{one}.lua and {other}.lua both define {min(both)}")
+    exports["keys"] |= lua_keys().keys()
 
-    kind: str
-    lines: list[SourceLine]
-    defines: frozenset[str]
-    names: frozenset[str]
+    def shared_names(*names: str) -> frozenset[str]:
+        return frozenset().union(*(exports[name] for name in names))
 
-
-@dataclass(slots=True)
-class DeferredFunction(Statement):
-    """A function that is created at its first call, and the statements of its body."""
-
-    inner: list[Statement] = field(default_factory=list)
-
-    def inner_names(self) -> set[str]:
-        """Return every name used in the body, at any depth."""
-        found: set[str] = set()
-        for item in self.inner:
-            found |= item.inner_names() if isinstance(item, DeferredFunction) else item.names
-        return found
-
-
-class Composer:
-    """Composes the scripts of operations."""
-
-    def __init__(self, source_of: Callable[[str], LuaFile]) -> None:
-        self._source = source_of
-        self._placed: set[str] = set()
-        self._shared: set[str] = set()
-        self._closures: dict[str, frozenset[str]] = {}
-
-    def compose(self, op: str) -> list[SourceLine]:
-        """Return the lines of an operation's script, each with its file and line number.
-
-        Raises ValueError if a file uses a variable that it neither defines nor imports nor
-        declares as needed, or if a file that includes it does not provide such a variable.
-        """
-        operation = self._source(f"ops/{op}")
-        if operation.needs:
-            raise ValueError(f"{operation.name}.lua is an operation: nothing can provide its needs")
-        self.check_names(operation)
-        self._placed = set()
-        self._shared = self._closure(operation.uses)
-        used = self._place(operation.uses)
-        used += self._before_later(operation)
-        body = self._items(operation, runs_state=True)
-        opening = _composed("local shard, again = KEYS[1], ARGV[1] == '1'")
-        if operation.flags:
-            # With these flags the server runs the script where it would otherwise refuse it, for
-            # example when its memory is full.
-            opening.lines.insert(0, (f"#!lua flags={','.join(operation.flags)}", ("composed", 1)))
-        named = [_composed(line) for line in operation.argument_lines()]
-        return _lines(_shaken([opening, *used, *named, *body]))
-
-    def check_names(self, file: LuaFile) -> None:
-        """Raise ValueError if the file or a library that it includes lacks a variable."""
-        imported = self.imported_names(file)
-        own = _defined(file.name, file.text) | file.argument_names() | set(file.later)
-        lacking = _used(file.name, file.text) - imported - own - _GLOBALS
-        if lacking:
-            raise ValueError(
-                f"{file.name}.lua uses {', '.join(sorted(lacking))}: define it, import it with "
-                "`uses` or declare it with `needs`"
-            )
-        # The body of a file follows the libraries that it uses, so it cannot provide for them.
-        for names, provided in ((file.uses, imported), (file.later, imported | own)):
-            for name in names:
-                library = self._source(f"lib/{name}")
-                unmet = set(library.needs) - provided
-                if unmet:
-                    raise ValueError(
-                        f"{library.name}.lua needs {', '.join(sorted(unmet))}, which "
-                        f"{file.name}.lua does not provide"
-                    )
-
-    def imported_names(self, file: LuaFile) -> set[str]:
-        """Return the variables that a file has from the libraries it uses and from its needs."""
-        imported = set(file.needs)
-        for name in file.uses:
-            library = self._source(f"lib/{name}")
-            imported |= _defined(library.name, library.text) | set(library.later)
-        return imported
-
-    def _closure(self, names: Iterable[str]) -> set[str]:
-        found: set[str] = set()
-        for name in names:
-            if name not in self._closures:
-                beneath = self._closure(self._source(f"lib/{name}").uses)
-                self._closures[name] = frozenset({name, *beneath})
-            found |= self._closures[name]
-        return found
-
-    def _beneath(self, later: Iterable[str], seen: set[str] | None = None) -> set[str]:
-        """Return the libraries that deferred functions use, at any depth."""
-        seen = set() if seen is None else seen
-        found: set[str] = set()
-        for name in set(later) - seen:
-            seen.add(name)
-            file = self._source(f"lib/{name}")
-            used = self._closure(file.uses)
-            deeper = {one for each in used for one in self._source(f"lib/{each}").later}
-            found |= used | self._beneath(deeper | set(file.later), seen)
-        return found
-
-    def _place(self, names: Iterable[str]) -> list[Statement]:
-        """Return the statements of each library once, each library after those that it uses."""
-        items: list[Statement] = []
-        for name in names:
-            if name not in self._placed:
-                self._placed.add(name)
-                file = self._source(f"lib/{name}")
-                self.check_names(file)
-                items += self._place(file.uses)
-                items += self._before_later(file)
-                items += self._items(file)
-        return items
-
-    def _before_later(self, file: LuaFile) -> list[Statement]:
-        # Libraries of the whole script must not be repeated inside a deferred function.
-        shared = self._beneath(file.later) & self._shared
-        return self._place(sorted(shared))
-
-    def _items(self, file: LuaFile, *, runs_state: bool = False) -> list[Statement]:
-        items: list[Statement] = []
-        for part in _parts(file.name, file.text, runs_state=runs_state):
-            if isinstance(part, Statement):
-                items.append(replace(part))
-            else:
-                items += [self._later(name) for name in part]
-        return items
-
-    def _later(self, name: str) -> DeferredFunction:
-        file = self._source(f"lib/{name}")
-        self.check_names(file)
-        placed, shared = set(self._placed), set(self._shared)
-        self._shared |= self._closure(file.uses)
-        inner = self._place(file.uses) + self._before_later(file)
-        inner += self._items(file, runs_state=True)
-        self._placed, self._shared = placed, shared
-        return DeferredFunction("function", [], frozenset([name]), frozenset(), inner)
-
-
-@cache
-def _parts(name: str, text: str, *, runs_state: bool) -> list[Statement | list[str]]:
-    """Split a file into its statements and, in their places, the names of deferred functions."""
-    parts: list[Statement | list[str]] = []
-    for statement in _statements(name, text):
-        found = LATER.match(statement[0][0])
-        parts.append(found[1].split() if found else _item(statement, runs_state=runs_state))
-    return parts
-
-
-def _statements(name: str, text: str) -> Iterator[list[SourceLine]]:
-    """Yield the top-level statements of a file without comments, but with `later` lines."""
-    statement: list[SourceLine] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        origin = (f"{name}.lua", number)
-        if LATER.match(line):
-            yield [(line, origin)]
-        elif line.strip() and not line.lstrip().startswith("--"):
-            statement.append((_compiled(line), origin))
-            closes = line[0] in "eu})" if len(statement) > 1 else not _OPENS.search(line)
-            continues = line.startswith(("else", ") "))
-            if line[0] not in " \t" and closes and not continues:
-                yield statement
-                statement = []
-    if statement:
-        yield statement
-
-
-def _item(statement: list[SourceLine], *, runs_state: bool) -> Statement:
-    text = "\n".join(_STRING.sub("''", line) for line, _ in statement)
-    names = frozenset(_NAME.findall(text))
-    function = _FUNCTION.match(text)
-    if function:
-        return Statement("function", statement, frozenset([function[1]]), names)
-    state = _STATE.match(text)
-    if state and not runs_state:
-        kind = "constant" if state[1].isupper() else "state"
-        return Statement(kind, statement, frozenset(_NAME.findall(state[1])), names)
-    return Statement("runs", statement, frozenset(), names)
-
-
-@cache
-def _defined(name: str, text: str) -> frozenset[str]:
-    """Return the variables that the top-level statements of a file define."""
-    found: set[str] = set()
-    for part in _parts(name, text, runs_state=False):
-        if isinstance(part, Statement):
-            found |= part.defines
-    return frozenset(found)
-
-
-@cache
-def _used(name: str, text: str) -> frozenset[str]:
-    """Return the names that a file uses and does not bind itself.
-
-    A name that the file binds anywhere counts as bound everywhere in it: `tests/lint_lua.py` checks
-    the same by luacheck, which knows scopes.
-    """
-    names: set[str] = set()
-    bound: set[str] = set()
-    for part in _parts(name, text, runs_state=True):
-        if isinstance(part, Statement):
-            names |= part.names
-            lines = "\n".join(_STRING.sub("''", line) for line, _ in part.lines)
-            for groups in _BINDS.findall(lines):
-                bound.update(_NAME.findall(" ".join(groups)))
-    return frozenset(names - bound)
-
-
-def _shaken(items: list[Statement]) -> list[Statement]:
-    """Keep the statements that are reached; move those that only a deferred function reaches."""
-    defined = {name: item for item in items for name in item.defines}
-    kept = {id(item) for item in items if item.kind == "runs"}
-
-    def reach(names: Iterable[str], into: set[int]) -> None:
-        for name in names:
-            item = defined.get(name)
-            if item is not None and id(item) not in kept and id(item) not in into:
-                into.add(id(item))
-                reach(item.names, into)
-
-    main: set[int] = set()
-    for item in items:
-        if item.kind == "runs":
-            reach(item.names, main)
-    kept |= main
-    # Last to first, because a deferred function may be reached by one that follows it.
-    for later in reversed([item for item in items if isinstance(item, DeferredFunction)]):
-        if id(later) in kept:
-            _fill(later, items, kept, reach)
-    return [item for item in items if id(item) in kept]
-
-
-def _fill(
-    later: DeferredFunction,
-    items: list[Statement],
-    kept: set[int],
-    reach: Callable[[Iterable[str], set[int]], None],
-) -> None:
-    wanted: set[int] = set()
-    reach(later.inner_names(), wanted)
-    reached = [item for item in items if id(item) in wanted]
-    kept |= {
-        id(item) for item in reached if item.kind == "state" or isinstance(item, DeferredFunction)
-    }
-    moved = [item for item in reached if id(item) not in kept]
-    later.inner = _shaken([*moved, *later.inner])
-
-
-def _lines(items: Iterable[Statement]) -> list[SourceLine]:
-    lines: list[SourceLine] = []
-    for item in items:
-        if isinstance(item, DeferredFunction):
-            [name] = item.defines
-            lines += _composed(
-                f"local {name} do local made function {name}(...) "
-                "if not made then made = (function()"
-            ).lines
-            lines += _lines(item.inner)
-            lines += _composed("end)() end return made(...) end end").lines
-        else:
-            lines += item.lines
+    lines, state = [*_code(source("begin_call"))], list[SourceLine]()
+    for name, file in libraries.items():
+        for line in _rewritten(file, shared_names(name, *file.uses), is_library=True):
+            (state if _STATE.match(line[0]) else lines).append(line)
+    keys = (f"lib.{name} = shard .. '{key}'" for name, key in lua_keys().items())
+    lines += [*_generated("function use_state()"), *state, *_generated("end")]
+    lines += _generated("function lib.set_keys()", *keys, "end")
+    for op, file in operations.items():
+        lines += _generated(*_opening(op, file, libraries))
+        lines += [*_rewritten(file, shared_names(*file.uses)), *_generated("end)", "end")]
     return lines
 
 
-def _composed(line: str) -> Statement:
-    return Statement("runs", [(line, ("composed", 1))], frozenset(), frozenset())
+def with_local_names(text: str) -> str:
+    """Return the composed text with local variables instead of the most used fields of `lib`."""
+    # 170 names are fewer than Lua allows, because the text has other local variables.
+    frequent = {name for name, _ in Counter(_SHARED.findall(text)).most_common(170)}
+    used = _SHARED.sub(lambda found: found[1] if found[1] in frequent else found[0], text)
+    return f"local {', '.join(sorted(frequent))} {used}"
+
+
+def defined(file: LuaFile) -> set[str]:
+    """Return the top-level names of a library."""
+    found = _TOP_LEVEL.findall(file.text)
+    return {name for function, names in found for name in _NAME.findall(function or names)}
+
+
+def imported(file: LuaFile, libraries: LuaFiles) -> set[str]:
+    """Return the libraries that a file imports, at any depth."""
+    reached = set(file.uses)
+    while further := {used for name in reached for used in libraries[name].uses} - reached:
+        reached |= further
+    return reached
+
+
+def _opening(op: str, file: LuaFile, libraries: LuaFiles) -> Iterator[str]:
+    """Generate the lines before the body of an operation.
+
+    An operation with a short path calls `use_state` itself, because the short path uses no state.
+    """
+    reached = imported(file, libraries)
+    flags = ", ".join(f"'{flag}'" for flag in file.flags)
+    yield f"do {file.each_line()}".rstrip()
+    yield f"register('{op}', {{{flags}}}, function(KEYS, ARGV)"
+    yield "begin_call(KEYS, ARGV)"
+    if file.role == "worker":
+        refusal = f"NOPERM {op} needs the permissions of a worker"
+        yield f"if not may_change_jobs() then return redis.error_reply('{refusal}') end"
+    if "now" in reached:
+        yield "now = lib.current_time()"
+    if "use_state()" not in file.text and any(_STATE.search(libraries[n].text) for n in reached):
+        yield "use_state()"
+    yield from file.argument_lines()
+
+
+@cache
+def _rewritten(
+    file: LuaFile, shared: frozenset[str], *, is_library: bool = False
+) -> list[SourceLine]:
+    """Return the lines of a file, with `lib.` before each shared name.
+
+    The top-level variables of a library are not local, and state without a value becomes nil.
+    """
+    rewritten, used = list[SourceLine](), set[str]()
+    bound = local_names(" ".join(file.argument_lines())) | ({"each"} if file.each else set())
+
+    def qualify(found: re.Match[str]) -> str:
+        name = found["name"]
+        if name is None or (found["assigned"] is not None and _is_field(found)):
+            return found[0]
+        used.add(name)
+        return f"lib.{name}" if name in shared else name
+
+    for text, origin in _code(file):
+        line = text.removeprefix("local ") if is_library else text
+        bound |= local_names(line)
+        is_unset = line != text and not line.startswith("function ") and "=" not in line
+        rewritten.append((_TOKEN.sub(qualify, _compiled(line)) + " = nil" * is_unset, origin))
+    if hidden := shared & bound:
+        raise ValueError(f"{file.name} hides {min(hidden)}: rename the local variable")
+    if lacking := used - shared - bound - _GLOBALS:
+        raise ValueError(f"{file.name} uses {min(lacking)}: define it, or import its library")
+    return rewritten
+
+
+def local_names(text: str) -> set[str]:
+    """Return the local variables and parameters that a Lua text defines."""
+    found = [*_LOCALS.findall(text), *_PARAMETERS.findall(text)]
+    return {name for names in found for name in _NAME.findall(names)}
+
+
+def _is_field(found: re.Match[str]) -> bool:
+    """Return whether an assigned name is a field in a table constructor."""
+    before = found.string[: found.start()]
+    return before.count("{") > before.count("}") or (not before.strip() and found.string[-1] == ",")
+
+
+def _code(file: LuaFile) -> Iterator[SourceLine]:
+    """Generate the lines of a file that are neither empty nor comments."""
+    for number, line in enumerate(file.text.splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("--"):
+            yield line, (f"{file.name}", number)
+
+
+def _generated(*texts: str) -> list[SourceLine]:
+    return [(text, ("composed", 1)) for text in texts]
 
 
 def _compiled(line: str) -> str:
-    """Replace field names of a job by positions, and calls of `key` by concatenations.
+    """Replace names with faster expressions.
 
-    Both are faster: `job.state` becomes `job[1]`.
+    Fields of a job become positions (`job.state` is `job[1]`), and calls of `key` concatenations.
     """
     by_position = _FIELD.sub(lambda found: f"{found[1]}[{_POSITIONS[found[2]]}]", line)
-    return _KEY.sub(r"(shard .. '\1:' .. \2)", by_position)
+    with_keys = _KEY.sub(r"(shard .. '\1:' .. \2)", by_position)
+    return with_keys.replace("redis.call(", "redis_call(")

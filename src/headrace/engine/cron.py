@@ -1,7 +1,7 @@
-"""Cron expressions and time zones, in the form in which the scripts find the next run.
+"""Cron expressions and time zones, parsed into the form that the scripts need.
 
-A schedule is parsed once, when it is set: into sets of numbers for the expression, and into a list
-of UTC offsets for the time zone. The server's Lua has no time zone database.
+A schedule is parsed once, when it is set. The expression becomes sets of numbers. The time zone
+becomes a list of UTC offsets, because the server's Lua has no time zone database.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headrace.engine.call import pack
 from headrace.engine.check import shown
+from headrace.engine.timestamps import DAY
 from headrace.errors import InvalidArgument
 
 MACROS = {
@@ -28,16 +29,16 @@ MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
-# The rules of time zones change. Setting a schedule again updates its offsets.
+# A schedule stores UTC offsets for YEARS years. Setting the schedule again updates the offsets, in
+# case the rules of its time zone have changed.
 YEARS = 20
-DAY = 86_400
 # No time zone changes its offset twice within a week.
 WEEK = 7 * DAY
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One of the five fields of an expression: its range, and names for its numbers."""
+    """One of the five fields of a cron expression: its range, and names for its numbers."""
 
     name: str
     least: int
@@ -61,10 +62,11 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """An expression as sets of numbers.
+    """A cron expression as sets of numbers.
 
     With `either`, a day matches if the day of the month or the day of the week matches. With
-    `fixed`, runs follow local wall-clock time when the UTC offset changes, otherwise elapsed time.
+    `fixed`, runs follow local wall-clock time when the UTC offset changes. Without `fixed`, runs
+    follow elapsed time.
     """
 
     minutes: frozenset[int]
@@ -76,7 +78,10 @@ class Cron:
     fixed: bool
 
     def packed(self) -> bytes:
-        """Return the expression for the scripts: each set is a string of 0 and 1, by number."""
+        """Pack the expression for the scripts.
+
+        Each set becomes a string in which character n is 1 if the set contains n, else 0.
+        """
         sets = (self.minutes, self.hours, self.days, self.months, self.weekdays)
         sizes = (60, 24, 32, 13, 7)
         texts = [
@@ -87,7 +92,7 @@ class Cron:
 
 
 def parse(expression: object) -> Cron:
-    """Parse an expression by the rules of Debian's cron, or raise InvalidArgument."""
+    """Parse a cron expression by the rules of Debian's cron, or raise InvalidArgument."""
     if not isinstance(expression, str):
         raise InvalidArgument(f"cron must be a str, not {type(expression).__name__}")
     parts = MACROS.get(expression.strip().lower(), expression).lower().split()
@@ -108,7 +113,9 @@ def parse(expression: object) -> Cron:
         fixed=not minute and not hour,
     )
     if not found.either and min(days) > max(LONGEST_MONTH[month - 1] for month in months):
-        raise InvalidArgument(f"cron {expression!r} never runs: none of its months has that day")
+        raise InvalidArgument(
+            f"cron {expression!r} never runs: its days do not exist in its months"
+        )
     return found
 
 
@@ -131,7 +138,7 @@ def _range(field: Field, text: str, *, open_ended: bool) -> tuple[int, int]:
     ends = _number(field, last)
     if ends < begins:
         raise InvalidArgument(
-            f"cron: {field.name} {text!r} must be in ascending order; write it as two ranges"
+            f"cron: {field.name} {text!r} must be in ascending order; write two ranges instead"
         )
     return begins, ends
 
@@ -155,12 +162,12 @@ def _step(field: Field, word: str) -> int:
 
 
 def _whole(word: str) -> int:
-    """Return the number, or -1. `isdecimal` alone also accepts digits of other alphabets."""
+    """Return the value of a string of at most 9 ASCII digits, or -1 for any other string."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 10 else -1
 
 
 def zone_of(name: object) -> ZoneInfo:
-    """Return the time zone of a name such as Europe/Berlin, or raise InvalidArgument."""
+    """Return the time zone with a name such as Europe/Berlin, or raise InvalidArgument."""
     try:
         return ZoneInfo(name)  # type: ignore[arg-type]  # a wrong type is refused below
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
@@ -171,9 +178,10 @@ def zone_of(name: object) -> ZoneInfo:
 
 
 def offsets(zone: ZoneInfo, ms: float) -> tuple[int, ...]:
-    """Return the UTC offsets of a zone from the day of a timestamp on, for the next 20 years.
+    """Return the UTC offsets of a zone for 20 years, starting at the day of a timestamp.
 
-    The result alternates: the second since which an offset holds, then the offset in seconds.
+    The result contains pairs of numbers: the timestamp in seconds at which an offset begins, and
+    the offset in seconds.
     """
     return _offsets(zone, int(ms // 1000 // DAY))
 
@@ -190,7 +198,7 @@ def _offsets(zone: ZoneInfo, day: int) -> tuple[int, ...]:
 
 
 def _change(zone: ZoneInfo, before: int, after: int) -> int:
-    """Return the first second of the next offset."""
+    """Return the timestamp, between two timestamps, at which the UTC offset changes."""
     while after - before > 1:
         middle = (before + after) // 2
         if _offset(zone, middle) == _offset(zone, before):

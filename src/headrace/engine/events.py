@@ -1,12 +1,14 @@
-"""Events: entries of the event log, each of one change of a job or a feed.
+"""Events: entries of the event log. Each event describes one change to a job or a feed.
 
 The schemas of the lake and of Spark are derived from `Event`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -45,7 +47,7 @@ OF_FEEDS = (
 KINDS = OF_JOBS + OF_FEEDS
 
 WITH_DATA = ("put", "published", "edited")
-"""Kinds whose events always contain the payload; other kinds do if the payload has changed."""
+"""Kinds of events that always contain the payload. Other events contain only a changed payload."""
 
 
 unpack = msgspec.msgpack.decode
@@ -54,7 +56,10 @@ _unpack_published = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An entry of a shard's event log. Durations are milliseconds; None means "does not apply"."""
+    """An entry of a shard's event log.
+
+    Durations are in milliseconds. None means "not applicable".
+    """
 
     shard: int
     number: int
@@ -87,49 +92,74 @@ class Event:
 
 
 def entry_number(entry: str) -> int:
-    """Return the number of an event from the id of its log entry."""
+    """Return the event number in the id of a log entry."""
     return int(entry.partition("-")[2])
 
 
+def _whole(value: bytes) -> int | None:
+    return int(value) if value else None
+
+
+def _text(value: bytes) -> str:
+    # The server may truncate a message in the middle of a multi-byte character.
+    return value.decode(errors="ignore")
+
+
+def _text_or_none(value: bytes) -> str | None:
+    return _text(value) or None
+
+
+# For each field of a log entry: the field of Event, and the function that parses the value.
+EntryFields = dict[bytes, tuple[str, Callable[[bytes], Any]]]
+
+# The fields of every entry, in the order of lib/core/events.lua.
+COMMON_FIELDS: EntryFields = {
+    b"kind": ("kind", bytes.decode),
+    b"id": ("job_id", bytes.decode),
+    b"queue": ("queue", bytes.decode),
+    b"attempt": ("attempt", int),
+    b"worker": ("worker", bytes.decode),
+    b"priority": ("priority", float),
+    b"wait": ("wait", _whole),
+    b"run": ("run", _whole),
+    b"data": ("data", bytes),
+}
+OPTIONAL_FIELDS: EntryFields = {
+    b"at": ("at", int),
+    b"v": ("version", int),
+    b"tags": ("tags", _text),
+    b"delay": ("delay", _whole),
+    b"failure": ("failure", _text),
+    b"message": ("message", _text),
+    b"reason": ("reason", _text),
+    b"next": ("next_queue", _text),
+    b"from": ("from_queue", _text),
+    b"was": ("was", _text),
+    b"left_out": ("left_out", _whole),
+    b"schedule": ("schedule", _text),
+    b"change": ("change", _whole),
+    b"place": ("place", _text_or_none),
+    b"instance": ("instance", _text_or_none),
+    b"origin": ("origin", _text),
+}
+_FIELDS = COMMON_FIELDS | OPTIONAL_FIELDS
+
+
 def read_event(shard: int, entry_id: bytes, pairs: list[bytes]) -> Event:
-    """Decode an entry of the stream. Its id is <milliseconds>-<number>."""
+    """Decode an entry of the event log. The id of an entry is <milliseconds>-<number>."""
     stamp, _, number = entry_id.partition(b"-")
-    fields = dict(zip(pairs[::2], pairs[1::2], strict=True))
-    kind = fields[b"kind"].decode()
-    return Event(
-        shard=shard,
-        number=int(number),
-        at=moment(int(fields.get(b"at", stamp))),
-        version=int(fields.get(b"v", VERSION)),
-        kind=kind,
-        job_id=fields[b"id"].decode(),
-        queue=fields[b"queue"].decode(),
-        attempt=int(fields[b"attempt"]),
-        worker=fields[b"worker"].decode(),
-        priority=float(fields[b"priority"]),
-        wait=_whole(fields, b"wait"),
-        run=_whole(fields, b"run"),
-        data=_payload(kind, fields),
-        tags=_text(fields, b"tags"),
-        delay=_whole(fields, b"delay"),
-        failure=_text(fields, b"failure"),
-        message=_text(fields, b"message"),
-        reason=_text(fields, b"reason"),
-        next_queue=_text(fields, b"next"),
-        from_queue=_text(fields, b"from"),
-        was=_text(fields, b"was"),
-        left_out=_whole(fields, b"left_out"),
-        schedule=_text(fields, b"schedule"),
-        change=_whole(fields, b"change"),
-        place=_text(fields, b"place") or None,
-        instance=_text(fields, b"instance") or None,
-        origin=_text(fields, b"origin"),
-        entry_id=entry_id.decode(),
-    )
+    found: dict[str, Any] = {"at": int(stamp), "version": VERSION, "data": b""}
+    for name, value in zip(pairs[::2], pairs[1::2], strict=True):
+        if name in _FIELDS:
+            field, parse = _FIELDS[name]
+            found[field] = parse(value)
+    found["at"] = moment(found["at"])
+    found["data"] = _payload(found)
+    return Event(shard=shard, number=int(number), entry_id=entry_id.decode(), **found)
 
 
 def read_published_event(shard: int, message: bytes) -> Event:
-    """Decode an event that was published for a tracked job: the entry id, then the fields."""
+    """Decode a published event of a tracked job: a list of the entry id and the fields."""
     entry_id, *pairs = [
         text_bytes(value) if is_text(value) else str(unpack(value)).encode()
         for value in _unpack_published(message)
@@ -137,19 +167,8 @@ def read_published_event(shard: int, message: bytes) -> Event:
     return read_event(shard, entry_id, pairs)
 
 
-def _payload(kind: str, fields: dict[bytes, bytes]) -> bytes | None:
-    if b"left_out" in fields:
-        return b"" if _whole(fields, b"left_out") == 0 else None
-    data = fields.get(b"data", b"")
-    return data if data or kind in WITH_DATA else None
-
-
-def _whole(fields: dict[bytes, bytes], name: bytes) -> int | None:
-    value = fields.get(name)
-    return int(value) if value else None
-
-
-def _text(fields: dict[bytes, bytes], name: bytes) -> str | None:
-    value = fields.get(name)
-    # The script shortens messages by bytes, perhaps in the middle of a character.
-    return value.decode(errors="ignore") if value is not None else None
+def _payload(found: dict[str, Any]) -> bytes | None:
+    if "left_out" in found:
+        return b"" if found["left_out"] == 0 else None
+    data: bytes = found["data"]
+    return data if data or found["kind"] in WITH_DATA else None

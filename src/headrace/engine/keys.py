@@ -1,116 +1,117 @@
 """The names of all keys and channels of a shard, without the prefix of the shard.
 
-Python readers use these names, and `lua_keys` generates the constants of lib/core/keys.lua from
-them. docs/reference/keys.md says what each key holds and when it is deleted.
+Python code uses these names, and `lua_keys` generates the constants of lib/core/keys.lua from these
+names. docs/reference/keys.md describes what each key holds and when the key is deleted.
 """
 
 from __future__ import annotations
 
 
 class KeyFamily(str):
-    """The role of the keys that exist once per name; call it with the name to get a key."""
+    """The prefix of keys that exist once per name. Calling a family with a name returns a key."""
 
     __slots__ = ()
 
     def __call__(self, name: str) -> str:
-        """Return the key of a name, which is the whole rest of the key."""
+        """Return the key for a name. The name is everything after the first colon of the key."""
         return f"{self}:{name}"
 
 
-# Keys that a shard has once.
-AGENDA = "agenda"  # zset: housekeeping tasks by due time
-CLOCK = "clock"  # string: the time that a test has set
-CONFIG = "config"  # hash: settings of the namespace
-EVENTS = "events"  # stream: the event log
-FAILURE_TYPES = "failure_types"  # zset: failure types by their number of jobs
-FEEDS = "feeds"  # zset: names of feeds by creation
-LAKES = "lakes"  # hash: the newest archived entry of each lake
-LOG = "log"  # hash: counters of the event log
-META = "meta"  # hash: layout, number of shards, creation time
-QUEUES = "queues"  # zset: names of queues by first use
-SESSIONS = "sessions"  # zset: workers by the end of their session
-STREAMS = "streams"  # zset: streams that this shard coordinates
-TAGS = "tags"  # zset: tags by their number of jobs
-THROTTLES = "throttles"  # zset: names of throttles by their end
-TRACKED = "tracked"  # zset: ids of tracked jobs
-TRANSACTIONS = "transactions"  # zset: open transactions by the time of the next check
-WRITES = "writes"  # zset: writes that this shard coordinates
+# Keys that exist once per shard.
+AGENDA = "agenda"  # Sorted set: housekeeping tasks by due time.
+CLOCK = "clock"  # String: the time that a test has set.
+CONFIG = "config"  # Hash: settings of the namespace.
+EVENTS = "events"  # Stream: the event log.
+FAILURE_TYPES = "failure_types"  # Sorted set: failure types by their number of jobs.
+FEEDS = "feeds"  # Sorted set: names of feeds in the order of creation.
+LAKES = "lakes"  # Hash: the newest archived entry of each lake.
+LIBRARIES = "libraries"  # Hash: unused libraries, and when a sweep first saw each without a client.
+LOG = "log"  # Hash: counters of the event log.
+META = "meta"  # Hash: layout, number of shards, creation time.
+QUEUES = "queues"  # Sorted set: names of queues in the order of first use.
+SESSIONS = "sessions"  # Sorted set: workers by the end of their session.
+STREAMS = "streams"  # Sorted set: streams that this shard coordinates.
+TAGS = "tags"  # Sorted set: tags by their number of jobs.
+THROTTLES = "throttles"  # Sorted set: names of throttles by the time when the throttles end.
+TRACKED = "tracked"  # Sorted set: ids of tracked jobs.
+TRANSACTIONS = "transactions"  # Sorted set: open transactions by the time of the next check.
+WRITES = "writes"  # Sorted set: writes that this shard coordinates.
 
 # Keys of a job, by its id.
-job = KeyFamily("job")  # string: the packed record
-data = KeyFamily("data")  # string: a payload of more than 1024 bytes
-result = KeyFamily("result")  # string: the result
-notes = KeyFamily("notes")  # hash: progress, note and the newest failure
-log = KeyFamily("log")  # list: the newest log lines
+job = KeyFamily("job")  # String: the packed record of the job.
+data = KeyFamily("data")  # String: a payload of more than 1024 bytes.
+result = KeyFamily("result")  # String: the result of the job.
+notes = KeyFamily("notes")  # Hash: the progress, the progress note, and the newest failure.
+log = KeyFamily("log")  # List: the newest log lines.
 
 # Keys of dependencies, by job id or group.
-depends = KeyFamily("depends")  # zset: unfinished dependencies of a blocked job
-dependents = KeyFamily("dependents")  # zset: <policy>:<id>, the dependents of a job
-unlocking = KeyFamily("unlocking")  # zset: <ending>:<policy>:<id>, dependents to process
-group = KeyFamily("group")  # zset: unfinished and failed members
+depends = KeyFamily("depends")  # Sorted set: unfinished dependencies of a blocked job.
+dependents = KeyFamily("dependents")  # Sorted set <policy>:<id>: dependents of a job.
+unlocking = KeyFamily("unlocking")  # Sorted set <ending>:<policy>:<id>: dependents to process.
+group = KeyFamily("group")  # Sorted set: unfinished and failed members of a group.
 
 # Keys of a queue, by its name.
-settings = KeyFamily("settings")  # hash: settings of the queue
-books = KeyFamily("books")  # hash: counts of jobs
-unique = KeyFamily("unique")  # hash: unique values and the jobs that hold them
-ingress = KeyFamily("ingress")  # list: elements pushed by other programs
-waiting = KeyFamily("waiting")  # zset: waiting jobs by priority
-scheduled = KeyFamily("scheduled")  # zset: scheduled jobs by due time
-blocked = KeyFamily("blocked")  # zset: blocked jobs by the time when they were blocked
-running = KeyFamily("running")  # zset: running jobs by the end of their lease
-failed = KeyFamily("failed")  # zset: failed jobs by the time of failure
-complete = KeyFamily("complete")  # zset: complete jobs by the time of completion
-schedules = KeyFamily("schedules")  # zset: schedules by the time of their next run
-results = KeyFamily("results")  # zset: jobs that are kept for their result
-days = KeyFamily("days")  # zset: days that have statistics
-stats = KeyFamily("stats")  # hash: <day>:<queue>, statistics of a day
-histogram = KeyFamily("histogram")  # hash: <day>:<queue>, histograms of a day
+settings = KeyFamily("settings")  # Hash: settings of the queue.
+books = KeyFamily("books")  # Hash: counters of the jobs of the queue.
+unique = KeyFamily("unique")  # Hash: unique values and the jobs that hold them.
+ingress = KeyFamily("ingress")  # List: elements pushed by other programs.
+waiting = KeyFamily("waiting")  # Sorted set: waiting jobs by priority.
+scheduled = KeyFamily("scheduled")  # Sorted set: scheduled jobs by due time.
+blocked = KeyFamily("blocked")  # Sorted set: blocked jobs by the time when they were blocked.
+running = KeyFamily("running")  # Sorted set: running jobs by the end of their lease.
+failed = KeyFamily("failed")  # Sorted set: failed jobs by the time of failure.
+complete = KeyFamily("complete")  # Sorted set: complete jobs by the time of completion.
+schedules = KeyFamily("schedules")  # Sorted set: schedules by the time of their next run.
+results = KeyFamily("results")  # Sorted set: jobs that are kept only for their result.
+days = KeyFamily("days")  # Sorted set: days that have statistics.
+stats = KeyFamily("stats")  # Hash <day>:<queue>: statistics of a day.
+histogram = KeyFamily("histogram")  # Hash <day>:<queue>: histograms of a day.
 
 # Keys of a feed, by its name.
-feed = KeyFamily("feed")  # hash: settings and counters
-items = KeyFamily("items")  # hash: items by id
-order = KeyFamily("order")  # zset: ids by place
+feed = KeyFamily("feed")  # Hash: settings and counters of the feed.
+items = KeyFamily("items")  # Hash: items by id.
+order = KeyFamily("order")  # Sorted set: ids of items by position.
 
 # Keys of limits, by queue, gate or throttle; \0 is a zero byte.
-lane = KeyFamily("lane")  # zset: <queue>\0<lane>, waiting jobs of a lane
-lanes = KeyFamily("lanes")  # hash: lanes that have jobs
-turns = KeyFamily("turns")  # zset: eligible lanes by priority
-parked = KeyFamily("parked")  # zset: <queue>\0<gate>, lanes parked at a gate
-stops = KeyFamily("stops")  # zset: queues with lanes parked at a throttle
-gated = KeyFamily("gated")  # zset: gates with parked lanes, by the time of the next check
-gate = KeyFamily("gate")  # zset: jobs that run behind a gate
-rates = KeyFamily("rates")  # zset: used rates by the time when they are free again
-throttle = KeyFamily("throttle")  # hash: limits of a throttle
+lane = KeyFamily("lane")  # Sorted set <queue>\0<lane>: waiting jobs of a lane.
+lanes = KeyFamily("lanes")  # Hash: state of each lane that has jobs.
+turns = KeyFamily("turns")  # Sorted set: eligible lanes by priority.
+parked = KeyFamily("parked")  # Sorted set <queue>\0<gate>: lanes parked at a gate.
+stops = KeyFamily("stops")  # Sorted set: queues with lanes parked at a throttle.
+gated = KeyFamily("gated")  # Sorted set: gates with parked lanes, by the time of the next check.
+gate = KeyFamily("gate")  # Sorted set: jobs that run behind a gate.
+rates = KeyFamily("rates")  # Sorted set: used rates by the time when they are available again.
+throttle = KeyFamily("throttle")  # Hash: limits of a throttle.
 
 # Keys of failure types, tags and workers.
-failures = KeyFamily("failures")  # zset: jobs that failed with a type
-tag = KeyFamily("tag")  # zset: jobs that have a tag
-session = KeyFamily("session")  # hash: token, TTL and place of a worker
-serves = KeyFamily("serves")  # zset: queues that a worker serves
-held = KeyFamily("held")  # zset: leases of a worker
+failures = KeyFamily("failures")  # Sorted set: failed jobs of a failure type.
+tag = KeyFamily("tag")  # Sorted set: jobs that have a tag.
+session = KeyFamily("session")  # Hash: token, TTL, start time, host and process of a session.
+serves = KeyFamily("serves")  # Sorted set: queues that a worker serves.
+held = KeyFamily("held")  # Sorted set: leases of a worker.
 
 # Keys of writes from Spark, of imports and of schedules.
-staged = KeyFamily("staged")  # list: chunks of a staged attempt
-attempts = KeyFamily("attempts")  # zset: staged attempts of a transaction
-transaction = KeyFamily("transaction")  # hash: state of a transaction
-write = KeyFamily("write")  # hash: entry of the commit log
-imported = KeyFamily("imported")  # hash: import ids
-schedule = KeyFamily("schedule")  # hash: rule, data and options of a schedule
+staged = KeyFamily("staged")  # List: chunks of a staged attempt.
+attempts = KeyFamily("attempts")  # Sorted set: staged attempts of a transaction.
+transaction = KeyFamily("transaction")  # Hash: state of a transaction.
+write = KeyFamily("write")  # Hash: entry of the commit log.
+imported = KeyFamily("imported")  # Hash: import ids and the ids of the imported objects.
+schedule = KeyFamily("schedule")  # Hash: rule, data and options of a schedule.
 
 # Channels. `ended`, `tracked` and `changes` also have a channel with an empty name.
-queue_channel = KeyFamily("queue")  # notices to workers that wait for jobs
-worker_channel = KeyFamily("worker")  # notices to one worker
-ended_channel = KeyFamily("ended")  # ids of finished jobs
-tracked_channel = KeyFamily("tracked")  # events of tracked jobs
-changes_channel = KeyFamily("changes")  # changes of feeds
-done_channel = KeyFamily("done")  # finished tasks of the worqr API
+queue_channel = KeyFamily("queue")  # Notices to workers that wait for jobs.
+worker_channel = KeyFamily("worker")  # Notices to one worker.
+ended_channel = KeyFamily("ended")  # Ids of finished jobs.
+tracked_channel = KeyFamily("tracked")  # Events of tracked jobs.
+changes_channel = KeyFamily("changes")  # Changes of feeds.
+done_channel = KeyFamily("done")  # Finished tasks of the worqr API.
 
-# Tests replace lib/core/now.lua by a text that reads this key; no other script does.
+# Only tests read the key CLOCK: tests replace lib/core/now.lua with a clock that tests can set.
 _NOT_IN_LUA = {"CLOCK"}
 
 
 def constants() -> dict[str, str]:
-    """Return the keys that a shard has once, by the name of their constant."""
+    """Return the keys that exist once per shard, by the name of their constant."""
     return {name: value for name, value in globals().items() if name.isupper() and name[0] != "_"}
 
 
@@ -120,12 +121,11 @@ def families() -> dict[str, KeyFamily]:
 
 
 def in_state(state: str, queue: str) -> str:
-    """Return the key of the jobs of a queue that are in this state."""
+    """Return the key of the sorted set of a queue's jobs in this state."""
     return f"{state}:{queue}"
 
 
-def lua_keys() -> str:
-    """Generate the Lua constants that follow the functions of lib/core/keys.lua."""
-    named = [("job_prefix", job(""))]
-    named += [(name, key) for name, key in constants().items() if name not in _NOT_IN_LUA]
-    return "".join(f"local {name} = shard .. '{key}'\n" for name, key in named)
+def lua_keys() -> dict[str, str]:
+    """Return the keys that every Lua file can use, by the name of their variable in Lua."""
+    once = {name: key for name, key in constants().items() if name not in _NOT_IN_LUA}
+    return {"job_prefix": job(""), **once}

@@ -1,4 +1,4 @@
-"""The packed record of a job. The order of its fields is also that of `job.<field>` in Lua."""
+"""The packed record of a job. `job.<field>` in Lua uses the same order of fields."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _FALSE = 0xC2
 
 
 def text_bytes(packed: msgspec.Raw) -> bytes:
-    """Return the bytes of a packed text. Lua packs all strings, also binary ones, as text."""
+    """Return the bytes of a packed string. Lua packs even binary data as a string."""
     raw = bytes(packed)
     return raw[_HEADER_SIZES.get(raw[0], 1) :]
 
 
 def name_in(member: bytes) -> str:
-    """Return the name in a numbered member of a sorted set; see lib/core/set_members.lua."""
+    """Return the name in a numbered member of a sorted set. See lib/core/set_members.lua."""
     return member[member[0] + 1 :].decode()
 
 
 def is_text(packed: msgspec.Raw) -> bool:
-    """Return whether a packed value is a text."""
+    """Return whether a packed value is a string."""
     first = bytes(packed)[0]
     return first in _HEADER_SIZES or first in _SHORT_TEXTS
 
@@ -51,10 +51,10 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """The packed part of a job. False means "none": Lua has no null value to pack.
+    """The packed part of a job. False means "none", because Lua cannot pack a null value.
 
     The fields after `data` describe what happened since the job was put. Trailing fields that have
-    their default are omitted.
+    their default value are omitted.
     """
 
     state_number: int
@@ -66,7 +66,7 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
     data: msgspec.Raw
     since: int = 0
     attempt: int = 0
-    remaining: int | bool = True  # True: as many as `retries`
+    remaining: int | bool = True  # True means the same number as `retries`.
     worker: str = ""
     token: str = ""
     ended: int | bool = False
@@ -79,17 +79,18 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
         return STATES[self.state_number - 1]
 
     def extras(self) -> Extra:
-        """Return the rare fields, with their defaults if the job has none."""
+        """Return the extra fields, or their defaults if the job has no extra fields."""
         return self.extra if isinstance(self.extra, Extra) else NOTHING
 
     def inline_data(self) -> bytes | None:
-        """Return the payload, or None if it is large and has a key of its own."""
+        """Return the payload, or None if the payload is large and stored under its own key."""
         return None if bytes(self.data)[0] == _FALSE else text_bytes(self.data)
 
 
 STATE_NUMBERS = {state: number for number, state in enumerate(STATES, 1)}
 
-# In a script, the state of a job is a name, and the id follows the fields of the record.
+# In a script, a job has the name of the state instead of the state number, and the job id as the
+# last field.
 FIELDS = ("state", *Record.__struct_fields__[1:], "id")
 NOTHING = Extra()
 

@@ -1,60 +1,115 @@
-"""The scripts of all operations. The server identifies a script by the hash of its text."""
+"""The Lua library of all operations, as server functions and as a script.
+
+A server loads the library once and keeps its functions (`FUNCTION LOAD`). A server that refuses to
+load functions runs the same text as a script (`EVALSHA`), which creates all functions in every
+call. Names contain a hash of the text, so clients of different versions can share a server.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import sha1
+from typing import NamedTuple
 
-from headrace.engine.compose import Composer
-from headrace.engine.source import LuaFile, lua_path, operations, parsed, source
+from headrace.engine.compose import SourceLine, compose, with_local_names
+from headrace.engine.source import LuaFile, libraries, operations, source
 
-__all__ = ["LIBRARY", "Library", "Script", "operations", "source"]
+__all__ = ["LIBRARY", "Library", "Operation", "operations", "source"]
+
+# The name of a library begins with this prefix, followed by the hash.
+PREFIX = "headrace_"
+HASH_LENGTH = 12
 
 
-@dataclass(frozen=True)
-class Script:
-    """A composed script and the origin of each of its lines."""
+class Script(NamedTuple):
+    """A form of the library that EVALSHA can run, or EVALSHA_RO if it only reads."""
 
-    op: str
     text: str
-    origins: tuple[tuple[str, int], ...]
+    sha: bytes
+    read_only: bool
 
-    @cached_property
-    def sha(self) -> str:
-        """The hash by which the server identifies the script."""
-        return sha1(self.text.encode(), usedforsecurity=False).hexdigest()
 
-    def locate(self, line: int) -> str:
-        """Return the file and line that a line of the composed text comes from."""
-        if 0 < line <= len(self.origins):
-            name, number = self.origins[line - 1]
-            return f"{name}:{number}"
-        return f"line {line}"
+class Operation(NamedTuple):
+    """An operation of a library: its function, and the script that can replace the function."""
+
+    name: str
+    function: bytes
+    script: Script
 
 
 class Library:
-    """The scripts of all operations, composed at first use.
+    """The Lua library of all operations, composed at first use.
 
-    `swaps` replaces the text of Lua files by short name: `now` for a library, `ops/pop` for an
-    operation. Tests use it to set the clock and to plant faults.
+    `swaps` maps short names of Lua files to replacement texts. For example, `now` is the short name
+    of a library, and `ops/pop` is the short name of an operation. Tests use `swaps` to set the
+    clock and to inject faults.
     """
 
     def __init__(self, swaps: dict[str, str] | None = None) -> None:
         self._swaps = swaps or {}
-        self._scripts: dict[str, Script] = {}
-        self._sources = cache(self._source)
 
-    def __getitem__(self, op: str) -> Script:
-        if op not in self._scripts:
-            lines = Composer(self._sources).compose(op)
-            text = "\n".join(line for line, _ in lines) + "\n"
-            self._scripts[op] = Script(op, text, tuple(origin for _, origin in lines))
-        return self._scripts[op]
+    def __getitem__(self, op: str) -> Operation:
+        return self._operations[op]
+
+    def compose(self) -> None:
+        """Compose the library now instead of at its first call."""
+        _ = self._operations
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the library on a server."""
+        return PREFIX + _sha(self._body)[:HASH_LENGTH]
+
+    @cached_property
+    def text(self) -> str:
+        """The text for FUNCTION LOAD."""
+        return (
+            f"#!lua name={self.name}\n"
+            "local function register(name, flags, callback) redis.register_function({"
+            f"function_name = '{self.name}_' .. name, callback = callback, flags = flags }}) end\n"
+            f"{self._body}"
+        )
+
+    def locate(self, line: int) -> str:
+        """Return the Lua file and line from which a line of the text comes."""
+        if 3 <= line < 3 + len(self._lines):
+            return "{}:{}".format(*self._lines[line - 3][1])
+        return f"line {line}"
+
+    @cached_property
+    def _operations(self) -> dict[str, Operation]:
+        flags = {op: self._source(f"ops/{op}").flags for op in operations()}
+        scripts = {given: self._script(given) for given in set(flags.values())}
+        names = {op: f"{self.name}_{op}" for op in flags}
+        return {op: Operation(names[op], names[op].encode(), scripts[flags[op]]) for op in flags}
+
+    @cached_property
+    def _lines(self) -> list[SourceLine]:
+        return compose(
+            {name: self._source(f"lib/{name}") for name in libraries()},
+            {op: self._source(f"ops/{op}") for op in operations()},
+        )
+
+    @cached_property
+    def _body(self) -> str:
+        return with_local_names("\n".join(line for line, _ in self._lines)) + "\n"
+
+    def _script(self, flags: tuple[str, ...]) -> Script:
+        # A script without flags runs until its first command that the server refuses.
+        first = f"#!lua flags={','.join(flags)}" if flags else ""
+        text = (
+            f"{first}\nlocal registered = {{}} "
+            "local function register(name, _, callback) registered[name] = callback end\n"
+            f"{self._body}return registered[table.remove(ARGV)](KEYS, ARGV)\n"
+        )
+        return Script(text, _sha(text).encode(), "no-writes" in flags)
 
     def _source(self, name: str) -> LuaFile:
-        swapped = self._swaps.get(name.removeprefix("lib/"))
-        return source(name) if swapped is None else parsed(lua_path(name), swapped)
+        return source(name, self._swaps.get(name.removeprefix("lib/")))
+
+
+def _sha(text: str) -> str:
+    return sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
 LIBRARY = Library()

@@ -1,8 +1,9 @@
 """Settings of a queue: their names, kinds and defaults, and the five profiles.
 
-A setting has three forms: the value that users pass, such as `timedelta(hours=1)` or `"100/m"`; the
-text that the server stores, such as `3600000` or `100/60000`; and the value that users read, with
-durations in seconds. The Lua defaults and the documentation are generated from `SETTINGS`.
+A setting has three forms. Users pass a value such as `timedelta(hours=1)` or `"100/m"`. The server
+stores a string such as `3600000` or `100/60000`. Users read a value with durations in seconds.
+
+The Lua defaults and the documentation are generated from `SETTINGS`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _RATE = re.compile(r"(\d{1,10})/(\d{0,10})(ms|s|m|h|d)")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The kind of value that a setting takes, its default, and where it can be set."""
+    """A setting: the kind of its values, its default, and where the setting can be changed."""
 
     kind: str
     default: Value
@@ -96,7 +97,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
         "events_cap": Setting(
             "count",
             5_000_000,
-            "the most events that a shard keeps for a lake that has not archived them yet",
+            "the maximum number of events kept on a shard for a lake that has not archived them",
             namespace_only=True,
         ),
     }
@@ -140,15 +141,15 @@ PROFILES: Mapping[str, Mapping[str, Value]] = MappingProxyType(
 
 
 def to_wire(name: str, value: Value) -> str:
-    """Return a setting as the server stores it.
+    """Convert a setting to the form that the server stores.
 
-    Raises InvalidArgument if there is no such setting, or if it does not take this value.
+    Raises InvalidArgument if the setting does not exist or does not allow this value.
     """
     setting = known(name)
     if value is None:
         if setting.optional:
             return "none"
-        raise InvalidArgument(f"{name} cannot be None; unset it to get the default back")
+        raise InvalidArgument(f"{name} cannot be None; unset {name} to restore the default")
     if setting.kind == "span":
         return str(milliseconds(name, value))
     if setting.kind == "flag" and isinstance(value, bool):
@@ -164,7 +165,7 @@ def to_wire(name: str, value: Value) -> str:
 
 
 def from_wire(name: str, stored: str) -> Value:
-    """Return a stored setting as users read it, with durations in seconds."""
+    """Convert a stored setting to the form that users read, with durations in seconds."""
     setting = SETTINGS[name]
     if setting.optional and stored == "none":
         return None
@@ -180,7 +181,7 @@ def from_wire(name: str, stored: str) -> Value:
 
 
 def rate_to_wire(name: str, value: object) -> str:
-    """Return a rate as the server stores it: a number of starts and a number of milliseconds."""
+    """Convert a rate to the form that the server stores: starts/milliseconds."""
     found = _RATE.fullmatch(value) if isinstance(value, str) else None
     if not found:
         raise InvalidArgument(
@@ -196,7 +197,7 @@ def rate_to_wire(name: str, value: object) -> str:
 
 
 def rate_from_wire(stored: str) -> str:
-    """Return a stored rate as users write it, in the largest unit that fits."""
+    """Convert a stored rate to the form that users write, in the largest possible unit."""
     starts, _, interval = stored.partition("/")
     ms = int(interval)
     unit = next(name for name in reversed(UNITS) if ms % UNITS[name] == 0)
@@ -205,26 +206,26 @@ def rate_from_wire(stored: str) -> str:
 
 
 def known(name: str) -> Setting:
-    """Return the setting of this name, or raise InvalidArgument."""
+    """Return the setting with this name, or raise InvalidArgument."""
     try:
         return SETTINGS[name]
     except (KeyError, TypeError):
         raise InvalidArgument(
-            f"no setting {shown(name)}; the settings are {', '.join(SETTINGS)}"
+            f"there is no setting {shown(name)}; the settings are {', '.join(SETTINGS)}"
         ) from None
 
 
 def default(name: str) -> Value:
-    """Return the default of a setting as users read it."""
+    """Return the default of a setting in the form that users read."""
     return from_wire(name, to_wire(name, known(name).default))
 
 
 def lua_defaults() -> str:
-    """Generate the Lua file `lib/defaults`: a variable for each default, and a table of all."""
+    """Generate the Lua file `lib/defaults`: a variable per default, and a table of all defaults."""
     values = {name: _literal(to_wire(name, setting.default)) for name, setting in SETTINGS.items()}
-    each = "".join(f"local default_{name} = {value}\n" for name, value in values.items())
+    each = "".join(f"local DEFAULT_{name.upper()} = {value}\n" for name, value in values.items())
     fields = ", ".join(f"{name} = {value}" for name, value in values.items())
-    return f"{each}local function defaults() return {{ {fields} }} end\n"
+    return f"{each}local DEFAULTS = {{ {fields} }}\n"
 
 
 def _literal(stored: str) -> str:

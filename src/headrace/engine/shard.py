@@ -9,7 +9,7 @@ from itertools import count
 def shard_of(job_id: str, shards: int) -> int:
     """Return the shard of a job.
 
-    Ids with the same part in braces are on the same shard, like the hash tags of a Cluster.
+    Ids with the same part in braces are on the same shard, as with hash tags in a Cluster.
     """
     if shards == 1:
         return 0
@@ -26,12 +26,12 @@ def _hashed_part(job_id: str) -> str:
 
 
 def id_on_same_shard(job_id: str, suffix: str) -> str:
-    """Return a new id on the shard of job_id."""
+    """Return a new id that is on the same shard as `job_id`."""
     return f"{_tagged(job_id)}~{suffix}"
 
 
 def id_prefix_on_shard(name: str) -> str | None:
-    """Return a prefix for ids on the shard of a name, or None if its braces prevent one."""
+    """Return a prefix for ids on the shard of a name, or None if braces prevent such a prefix."""
     found = _tagged(name)
     return found if _hashed_part(f"{found}-") == _hashed_part(name) else None
 
@@ -41,13 +41,18 @@ def _tagged(name: str) -> str:
 
 
 def ingress_ids(shard: int, shards: int) -> str:
-    """Return the prefix of ids of ingress jobs, which places them on this shard."""
+    """Return a prefix for ids of ingress jobs. Ids with this prefix are on this shard."""
     if shards == 1:
         return "ingress-"
     part = next(str(number) for number in count() if shard_of(str(number), shards) == shard)
     return f"{{{part}}}ingress-"
 
 
-def prefix(namespace: str, shard: int) -> str:
-    """Return the prefix of every key and channel of a shard."""
+def prefix(namespace: str, shard: int | str) -> str:
+    """Return the prefix of every key and channel of a shard, given as a number or a pattern."""
     return f"hr:{{{namespace}:{shard}}}:"
+
+
+def key_pattern(namespace: str) -> str:
+    """Return a pattern for SCAN that matches the keys of all shards of a namespace."""
+    return f"hr:{{{namespace}:*"

@@ -1,25 +1,24 @@
 """The Lua files and their headers.
 
-A header declares the arguments of an operation (`args`, `each`), the libraries that a file imports
-(`uses`, `later`), the variables that a library takes from the file that includes it (`needs`), and
-the refusals of an operation (`error`).
+The header of an operation declares its arguments (`args`, `each`), the flags of its function
+(`flags`), the role of the users who may call it (`role`) and its refusals (`error`). Every header
+declares the libraries that the file imports (`uses`).
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
 
-from headrace.engine.keys import lua_keys
 from headrace.engine.settings import lua_defaults
 
-LUA = files("headrace.engine") / "lua"
-LATER = re.compile(r"-- later\s{2,}(.*)")
-
-_DECLARES = re.compile(r"-- (args|each|flags|uses|needs|error)\s{2,}(.*)")
+LUA = Path(__file__).parent / "lua"
+_DECLARES = re.compile(r"^-- (args|each|flags|role|uses|error)\s{2,}(.*)", re.MULTILINE)
 _READ = {
     "": "{}",
     "int": "tonumber({})",
@@ -31,16 +30,15 @@ _READ = {
 FIRST_ARGUMENT = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """A named argument of an operation, with the kind that says how to read its text."""
+class Argument(NamedTuple):
+    """A named argument of an operation. The kind determines how the argument is converted."""
 
     name: str
-    kind: str
+    kind: str = ""
 
     def read(self, position: str) -> str:
-        """Return the Lua expression that reads the argument at this index of ARGV."""
-        return _READ[self.kind].replace("{}", f"ARGV[{position}]")
+        """Return the Lua expression that reads the argument at this index of the arguments."""
+        return _READ[self.kind].replace("{}", f"call_arguments[{position}]")
 
 
 @dataclass(frozen=True)
@@ -52,93 +50,73 @@ class LuaFile:
     args: tuple[Argument, ...] = ()
     each: tuple[Argument, ...] = ()
     uses: tuple[str, ...] = ()
-    later: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    declared_role: str = "worker"
 
-    def argument_names(self) -> set[str]:
-        """Return the variables that `argument_lines` defines."""
-        return {argument.name for argument in self.args} | ({"each"} if self.each else set())
+    @property
+    def role(self) -> str:
+        """The role with the fewest permissions that may call this operation."""
+        return "observer" if "no-writes" in self.flags else self.declared_role
+
+    @property
+    def names_first_row(self) -> bool:
+        """Whether the last `args` name the values of the first row: they are those of `each`."""
+        return bool(self.each) and self.args[-len(self.each) :] == self.each
+
+    def each_line(self) -> str:
+        """Return the Lua line that defines the iterator `each` over the rows of the call."""
+        if not self.each:
+            return ""
+        step = len(self.each)
+        before = FIRST_ARGUMENT + len(self.args) - step * (2 if self.names_first_row else 1)
+        reads = (one.read(f"at + {i}" if i else "at") for i, one in enumerate(self.each))
+        return (
+            f"local function each() local at = {before} return function() at = at + {step} "
+            f"if at <= #call_arguments then return {', '.join(reads)} end end end"
+        )
 
     def argument_lines(self) -> Iterator[str]:
-        """Generate the Lua that names the arguments and defines the iterator `each`."""
+        """Generate the Lua lines that name the arguments."""
         if self.args:
-            names = ", ".join(argument.name for argument in self.args)
-            reads = ", ".join(
-                argument.read(str(FIRST_ARGUMENT + index))
-                for index, argument in enumerate(self.args)
-            )
-            yield f"local {names} = {reads}"
-        if self.each:
-            step, start = len(self.each), FIRST_ARGUMENT + len(self.args)
-            reads = ", ".join(
-                argument.read(f"at + {index}" if index else "at")
-                for index, argument in enumerate(self.each)
-            )
-            yield (
-                f"local function each() local at = {start - step} return function() "
-                f"at = at + {step} if at <= #ARGV then return {reads} end end end"
-            )
+            reads = (one.read(str(place)) for place, one in enumerate(self.args, FIRST_ARGUMENT))
+            yield f"local {', '.join(one.name for one in self.args)} = {', '.join(reads)}"
+        if self.names_first_row:
+            yield f"local is_batch = call_arguments[{FIRST_ARGUMENT + len(self.args)}] ~= nil"
 
 
 @cache
 def _paths() -> dict[str, str]:
-    """Map short names to paths below engine/lua: `ops/put` to `ops/jobs/put`."""
-    paths: dict[str, str] = {}
-    for kind in ("lib", "ops"):
-        for folder in [item for item in (LUA / kind).iterdir() if item.is_dir()]:
-            for file in folder.iterdir():
-                name, _, suffix = file.name.partition(".")
-                path = f"{kind}/{folder.name}/{name}"
-                if suffix == "lua" and paths.setdefault(f"{kind}/{name}", path) != path:
-                    raise ValueError(f"two files of {kind} are named {name}.lua")
-    return paths
-
-
-def lua_path(name: str) -> str:
-    """Return the path of a Lua file below engine/lua, or the name if there is no such file."""
-    return _paths().get(name, name)
+    """Map short names such as `ops/put` to paths below engine/lua such as `ops/jobs/put`."""
+    paths = LUA.glob("*/*/*.lua")
+    return {f"{path.parts[-3]}/{path.stem}": str(path.relative_to(LUA)) for path in paths}
 
 
 @cache
-def source(name: str) -> LuaFile:
-    """Read a Lua file by its short name, such as `ops/put`, whatever folder it is in.
+def source(name: str, text: str | None = None) -> LuaFile:
+    """Read a Lua file by its short name: `ops/put` is the file ops/<folder>/put.lua.
 
-    `lib/defaults` is generated, and so are the constants at the end of `lib/keys`.
+    `text` replaces the text of the file. The file `lib/defaults` is generated.
     """
-    if name == "lib/defaults":
-        return LuaFile(name, lua_defaults())
-    path = lua_path(name)
-    generated = lua_keys() if name == "lib/keys" else ""
-    return parsed(path, (LUA / f"{path}.lua").read_text() + generated)
-
-
-def parsed(name: str, text: str) -> LuaFile:
-    """Parse the header of a Lua text; `later` may also be declared in the body."""
-    declared: dict[str, list[str]] = {}
-    for line in text.split("\n\n", 1)[0].splitlines():
-        found = _DECLARES.match(line)
-        if found:
-            declared.setdefault(found[1], []).extend(found[2].split())
-    return LuaFile(
-        name,
-        text,
-        args=tuple(_argument(word) for word in declared.get("args", ())),
-        each=tuple(_argument(word) for word in declared.get("each", ())),
-        uses=tuple(declared.get("uses", ())),
-        later=tuple(name for found in LATER.findall(text) for name in found.split()),
-        needs=tuple(declared.get("needs", ())),
-        errors=tuple(declared.get("error", ())),
-        flags=tuple(declared.get("flags", ())),
+    path = _paths().get(name, f"{name}.lua")
+    if text is None:
+        text = lua_defaults() if name == "lib/defaults" else (LUA / path).read_text()
+    declared = defaultdict[str, list[str]](list)
+    for field, words in _DECLARES.findall(text.partition("\n\n")[0]):
+        declared[field] += words.split()
+    args, each = (
+        [Argument(*word.split(":")) for word in declared[key]] for key in ("args", "each")
     )
-
-
-def _argument(word: str) -> Argument:
-    name, _, kind = word.partition(":")
-    return Argument(name, kind)
+    uses, errors, flags = (tuple(declared[key]) for key in ("uses", "error", "flags"))
+    role = " ".join(declared["role"]) or "worker"
+    return LuaFile(path, text, tuple(args), tuple(each), uses, errors, flags, role)
 
 
 def operations() -> list[str]:
     """Return the names of all operations."""
     return sorted(name.removeprefix("ops/") for name in _paths() if name.startswith("ops/"))
+
+
+def libraries() -> list[str]:
+    """Return the names of all Lua libraries."""
+    return sorted(["defaults", *(name[4:] for name in _paths() if name.startswith("lib/"))])

@@ -1,4 +1,4 @@
-"""The states of a job and the transitions between them; docs/reference/states.md lists them."""
+"""The states of a job and the transitions between the states; see docs/reference/states.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOVES: tuple[tuple[str, str, str], ...] = (
     ("waiting", "blocked", "depend"),
     ("scheduled", "blocked", "depend"),
     ("blocked", "waiting", "all dependencies finished, or undepend"),
-    ("blocked", "scheduled", "the same, before its delay ends"),
+    ("blocked", "scheduled", "all dependencies finished, or undepend, before the delay ends"),
     ("waiting", "running", "pop"),
     ("running", "running", "pop, after the lease expired"),
     ("running", "complete", "complete, finish"),

@@ -1,7 +1,7 @@
 """Statistics of a queue on one day: waiting and running times, with histograms and quantiles.
 
-A histogram has bins of a second, a minute, a quarter of an hour, an hour and a day. The name of a
-bin is its unit and its number: `m2` counts durations from 2 to 3 minutes.
+The bins of a histogram are one second, one minute, 15 minutes, one hour or one day long. The name
+of a bin consists of the unit and the number of the bin: `m2` counts durations from 2 to 3 minutes.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-BINS = (
-    [f"s{second}" for second in range(60)]
-    + [f"m{minute}" for minute in range(1, 60)]
-    + [f"q{quarter}" for quarter in range(4, 96)]
-    + [f"h{hour}" for hour in range(24, 72)]
-    + [f"d{day}" for day in range(3, 367)]
-)
-UNIT_SECONDS = {"s": 1, "m": 60, "q": 900, "h": 3600, "d": 86_400}
+# For each unit: the length of a bin in seconds, and the numbers of the bins. The server has the
+# same bins; see lib/core/statistics.lua.
+BIN_UNITS = {
+    "s": (1, range(60)),
+    "m": (60, range(1, 60)),
+    "q": (900, range(4, 96)),
+    "h": (3600, range(24, 72)),
+    "d": (86_400, range(3, 367)),
+}
+BINS = [f"{unit}{number}" for unit, (_, numbers) in BIN_UNITS.items() for number in numbers]
 
 _DAY_BINS_FROM = BINS.index("d3")
 
@@ -38,9 +40,10 @@ class Series:
 
     @property
     def histogram(self) -> list[int]:
-        """Counts by second, minute, quarter hour, hour and day; their sum is always the count.
+        """The counts in bins of a second, a minute, 15 minutes, an hour and a day.
 
-        The list ends with the last hour bin, or with the last day that has a value.
+        The sum of the counts equals `count`. The list ends with the last hour bin, or with the last
+        day that has a value.
         """
         counts = [self.bins.get(name, 0) for name in BINS]
         while len(counts) > _DAY_BINS_FROM and counts[-1] == 0:
@@ -49,7 +52,10 @@ class Series:
 
     @property
     def coarse_histogram(self) -> list[int]:
-        """The counts in 148 bins: 60 seconds, 59 minutes, 23 hours, 6 days, the last one open."""
+        """The counts in 148 bins: 60 seconds, 59 minutes, 23 hours, 6 days.
+
+        The last bin also counts all longer durations.
+        """
         counts = [0] * 148
         for name, times in self.bins.items():
             counts[_coarse(name[0], int(name[1:]))] += times
@@ -69,7 +75,7 @@ def _coarse(unit: str, position: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Statistics of a queue on one UTC day; `failed` is the number of jobs that are failed now."""
+    """Statistics of a queue on one UTC day. `failed` is the current number of failed jobs."""
 
     queue: str
     day: date
@@ -81,7 +87,7 @@ class Stats:
 
 
 def merged(parts: Iterable[Series]) -> Series:
-    """Return one series for the series of several shards."""
+    """Merge the series of several shards into one."""
     count, mean, squares = 0, 0.0, 0.0
     bins: dict[str, int] = {}
     for part in parts:
@@ -97,26 +103,21 @@ def merged(parts: Iterable[Series]) -> Series:
 
 
 def bin_name(seconds: int) -> str:
-    """Return the bin of a duration in whole seconds, as in lib/core/statistics.lua."""
-    if seconds < 60:
-        return f"s{seconds}"
-    if seconds < 3600:
-        return f"m{seconds // 60}"
-    if seconds < 86_400:
-        return f"q{seconds // 900}"
-    if seconds < 259_200:
-        return f"h{seconds // 3600}"
-    return f"d{min(366, seconds // 86_400)}"
+    """Return the name of the bin of a duration in whole seconds; the last bin has no upper end."""
+    for unit, (length, numbers) in BIN_UNITS.items():
+        if seconds // length < numbers.stop:
+            return f"{unit}{seconds // length}"
+    return BINS[-1]
 
 
 def bin_bounds(name: str) -> tuple[int, int]:
-    """Return the first second of a bin, and the first second after it."""
-    seconds, number = UNIT_SECONDS[name[0]], int(name[1:])
+    """Return the first second of a bin, and the first second after the bin."""
+    (seconds, _), number = BIN_UNITS[name[0]], int(name[1:])
     return seconds * number, seconds * (number + 1)
 
 
 def quantile(bins: Mapping[str, int], share: float) -> tuple[int, int] | None:
-    """Return the edges of the bin in which a quantile lies, or None for an empty histogram."""
+    """Return the edges of the bin that contains a quantile, or None for an empty histogram."""
     needed = share * sum(bins.values())
     for edges, count in sorted((bin_bounds(name), count) for name, count in bins.items() if count):
         needed -= count

@@ -6,8 +6,8 @@ from headrace.engine.check import Span
 from headrace.feeds import operations
 from headrace.feeds.listening import listen
 from headrace.feeds.values import FeedEvent
+from headrace.operations.channel_listener import AsyncListener, Listener
 from headrace.operations.core import Core
-from headrace.operations.listening import AsyncListener, Listener
 from headrace.operations.method import AsyncMethods, SyncMethods, method
 from headrace.transport.drive import drive, drive_async
 
@@ -41,7 +41,7 @@ class FeedBase:
 class Feed(FeedBase, SyncMethods):
     """A feed: a list of items that stay until they are retracted.
 
-    New items of a plain feed are the newest. The items of a sorted feed have positions.
+    A plain feed is ordered by the time of publishing. The items of a sorted feed have positions.
 
         news = client.feed("news")
         item_id = news.publish({"title": "Released"})
@@ -49,7 +49,7 @@ class Feed(FeedBase, SyncMethods):
     """
 
     def listen(self, *, wait: Span | None = None) -> Listener[FeedEvent]:
-        """Subscribe to the changes of the feed; iterate over the result.
+        """Subscribe to the changes of the feed; iterate over the returned listener.
 
         The iteration ends after `wait` seconds without a change; None waits without a limit. An
         event of kind "missed" reports changes that were not received.

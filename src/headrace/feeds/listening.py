@@ -1,20 +1,21 @@
-"""Listeners to feeds. Changes are numbered, so that a listener knows how many it missed."""
+"""Listeners to feeds. Changes are numbered, so a listener can count the missed changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from headrace.codecs.codec import Codec
+from headrace.engine import keys
 from headrace.engine.check import Span
 from headrace.errors import FeedNotFound
 from headrace.feeds.operations import changes, info
 from headrace.feeds.values import FeedEvent
+from headrace.operations.channel_listener import ListeningState, catch_up, seconds, subscribe
 from headrace.operations.core import Core
-from headrace.operations.listening import ListeningState, catch_up, seconds, subscribe
 from headrace.operations.protocols import ClientLike, FeedLike
 from headrace.transport.drive import Operation
 
-# The parts of a message, which zero bytes separate.
+# The number of parts of a message. The separator is the byte 0.
 PARTS = 9
 NOTHING = (0, 0)
 HAS_ITEM = ("published", "edited")
@@ -23,7 +24,8 @@ HAS_ITEM = ("published", "edited")
 class FeedMessage:
     """A parsed message: the event, and the numbers that show whether messages were missed.
 
-    `life` grows when a feed is created anew; `of_shard` numbers the changes of the shard.
+    `life` increases each time a deleted feed is created again. `of_shard` is the sequence number of
+    the change among all changes on the shard.
     """
 
     __slots__ = ("event", "life", "of_shard")
@@ -51,7 +53,7 @@ class FeedMessage:
 
 
 class FeedReader:
-    """Reads the messages of one feed and notices gaps, by the number of the last change."""
+    """Reads the messages of one feed, and finds gaps in the change numbers of the feed."""
 
     def __init__(self, core: Core, name: str) -> None:
         self._core = core
@@ -60,7 +62,7 @@ class FeedReader:
         self._exists = False
 
     def read(self, _: str, message: bytes) -> Iterator[FeedEvent]:
-        """Yield the event of a message, after a missed event if there is a gap."""
+        """Yield the event of a message; after a gap, first yield an event of kind missed."""
         parsed = FeedMessage(self._core.codec, message)
         life, number = parsed.life, parsed.event.number
         if (life, number) <= self._at:
@@ -75,7 +77,10 @@ class FeedReader:
         yield parsed.event
 
     def check(self, state: ListeningState[FeedEvent]) -> Operation[list[FeedEvent]]:
-        """Compare numbers with the server; the first time, nothing can have been missed."""
+        """Compare the received change numbers with the server's numbers, and report missed changes.
+
+        The first check only stores the numbers.
+        """
         found = yield from info(self._core, self._name)
         exists = found is not None
         newest = self._at
@@ -101,16 +106,18 @@ class FeedReader:
 
 
 class AllFeedsReader:
-    """Reads the messages of all feeds and notices gaps, by the number of changes per shard."""
+    """Reads the messages of all feeds, and finds gaps in the change numbers of each shard."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self.channels = [core.channel(shard, "changes", "") for shard in range(core.shards)]
+        self.channels = [
+            core.channel(shard, keys.changes_channel, "") for shard in range(core.shards)
+        ]
         self._shards = {name: shard for shard, name in self.channels}
         self._seen: list[int] | None = None
 
     def read(self, channel: str, message: bytes) -> Iterator[FeedEvent]:
-        """Yield the event of a message, after a missed event if there is a gap."""
+        """Yield the event of a message; after a gap, first yield an event of kind missed."""
         parsed = FeedMessage(self._core.codec, message)
         seen = self._seen or []
         shard = self._shards[channel]
@@ -122,7 +129,10 @@ class AllFeedsReader:
         yield parsed.event
 
     def check(self, state: ListeningState[FeedEvent]) -> Operation[list[FeedEvent]]:
-        """Compare numbers with the server; the first time, nothing can have been missed."""
+        """Compare the received change numbers with the server's numbers, and report missed changes.
+
+        The first check only stores the numbers.
+        """
         counts = yield from changes(self._core)
         if self._seen is None:
             self._seen = counts
@@ -151,7 +161,7 @@ def listen(feed: FeedLike, wait: Span | None) -> Operation[ListeningState[FeedEv
     if (yield from info(core, feed.name)) is None:
         raise FeedNotFound(feed.name)
     reader = FeedReader(core, feed.name)
-    channel = core.channel(core.shard_of(feed.name), "changes", feed.name)
+    channel = core.channel(core.shard_of(feed.name), keys.changes_channel, feed.name)
     state = ListeningState(core, [channel], reader.read, lambda: reader.check(state), wait_for)
     return (yield from subscribe(state))
 

@@ -1,8 +1,11 @@
-"""Operations on feeds: create, configure, publish, move, retract and read."""
+"""Operations on feeds: create, configure, publish, move, retract and read.
+
+Internal: the API may change without notice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headrace.engine.call import Call, build, feed_answer
@@ -10,25 +13,26 @@ from headrace.engine.check import PAGE, choice, free_text, listed, page, text, w
 from headrace.engine.timestamps import moment
 from headrace.errors import FeedNotFound, InvalidArgument, ServerUnavailable
 from headrace.feeds.values import FeedCounts, FeedSettings
-from headrace.operations.batches import Row
+from headrace.operations.batches import Row, chunks
 from headrace.operations.core import Core
 from headrace.operations.ids import new_ids, new_nonce
+from headrace.operations.paging import all_items
 from headrace.operations.protocols import ClientLike, FeedLike
 from headrace.operations.putting import encoded
 from headrace.operations.queues import text_map
-from headrace.operations.requests import ask, ask_one
+from headrace.operations.requests import ask_all, ask_one
 from headrace.transport.drive import Operation
 
 LONGEST_FEED = 10**9
 
 
 def check_feed(core: Core, name: str) -> str:
-    """Return the name of a feed; raise InvalidArgument if it is malformed."""
+    """Return the name of a feed; raise InvalidArgument if the name is invalid."""
     return text("feed", name, core.limits.name)
 
 
 def kind_of(feed: FeedLike) -> str:
-    """Return the kind of a feed, as the scripts call it."""
+    """Return the name that the scripts use for the kind of a feed."""
     return "sorted" if feed.sorted else "plain"
 
 
@@ -49,7 +53,7 @@ def make(
     about: str | None = None,
     open_existing: bool = False,
 ) -> Operation[bool]:
-    """Create a feed and return whether it is sorted; open an existing one with `open_existing`.
+    """Create a feed, or open an existing feed; return whether the feed is sorted.
 
     Raises FeedExists if the feed exists and `open_existing` is not set.
     """
@@ -71,7 +75,7 @@ def _config(core: Core, kind: str, max_length: int | None, about: str | None) ->
         whole("max_length", max_length, 1, LONGEST_FEED)
         if kind == "sorted":
             raise InvalidArgument(
-                "a sorted feed cannot have max_length, because it has no oldest item"
+                "a sorted feed cannot have max_length, because such a feed has no oldest item"
             )
     return {
         "max_length": "" if max_length is None else max_length,
@@ -84,10 +88,10 @@ def configure(
 ) -> Operation[None]:
     """Replace all settings of the feed; items beyond `max_length` are retracted, oldest first.
 
-    `about` is a description. A setting that is not given is removed.
+    `about` is a description. A setting that is not passed is removed.
 
-    Raises FeedNotFound if the feed does not exist, InvalidArgument if a sorted feed would have a
-    max_length.
+    Raises FeedNotFound if the feed does not exist, and InvalidArgument if `max_length` is passed
+    for a sorted feed.
 
         news.configure(max_length=1000, about="what is new")
     """
@@ -119,7 +123,7 @@ def delete(feed: FeedLike) -> Operation[None]:
 class FeedPlace(NamedTuple):
     """A position in a sorted feed.
 
-    An empty `where` puts a new item last and leaves an existing one at its position.
+    If `where` is empty, a new item goes to the end and an existing item keeps its position.
     """
 
     where: str = ""
@@ -140,7 +144,7 @@ def _place(
     ]
     places += [FeedPlace(where) for where, wanted in (("first", first), ("last", last)) if wanted]
     if places and not feed.sorted:
-        raise InvalidArgument("only a sorted feed has positions; create it with sorted=True")
+        raise InvalidArgument("only a sorted feed has positions; create the feed with sorted=True")
     if len(places) > 1:
         words = ", ".join(f"{place.where}=" for place in places)
         raise InvalidArgument(f"pass only one of {words}")
@@ -174,14 +178,14 @@ def publish(
     before: str | None = None,
     after: str | None = None,
 ) -> Operation[str]:
-    """Publish an item and return its id; replace the item if the id exists.
+    """Publish an item and return its id; replace an existing item that has the same id.
 
-    In a plain feed a new item is the newest; `touch` makes a replaced item the newest too. In a
-    sorted feed a new item goes to the end, or to the position given by `first`, `before` or
-    `after`; a replaced item keeps its position unless one is given.
+    In a plain feed, a new item becomes the newest item; with `touch`, a replaced item also becomes
+    the newest item. In a sorted feed, `first`, `before` or `after` sets the position. Without these
+    arguments, a new item goes to the end and a replaced item keeps its position.
 
     Raises FeedNotFound if the feed does not exist, ItemNotFound if the item named by `before` or
-    `after` does not exist, InvalidArgument if the arguments do not fit the kind of the feed.
+    `after` does not exist, and InvalidArgument if the arguments do not fit the kind of the feed.
 
         news.publish({"title": "Released"}, id="release-1")
         todo.publish("write tests", after="write code")
@@ -208,8 +212,8 @@ def publish_many(
 ) -> Operation[list[str]]:
     """Publish many items, a few hundred per round trip, and return their ids in order.
 
-    Pass a list of items, or a dict of items by id. The other arguments and errors are those of
-    Feed.publish.
+    Pass an iterable of items, or a mapping of ids to items. The other arguments are those of
+    Feed.publish. Raises the errors of Feed.publish.
 
         news.publish_many({"release-1": {"title": "One"}, "release-2": {"title": "Two"}})
     """
@@ -252,7 +256,7 @@ def _publish_call(
 
 
 def _new_ids(feed: FeedLike, count: int) -> Operation[list[str]]:
-    """Return new ids; those of a sorted feed are numbers that the server reserves."""
+    """Return new ids; the ids of a sorted feed are numbers that the server reserves."""
     if not feed.sorted or count == 0:
         return list(new_ids(count))
     call = build("feed_numbers", feed_answer(feed.name), feed=feed.name, count=count)
@@ -268,11 +272,11 @@ def move(
     first: bool = False,
     last: bool = False,
 ) -> Operation[None]:
-    """Move items of a sorted feed to one position, in the given order; 1,000 items at most.
+    """Move up to 1,000 items of a sorted feed to one position, in the order of the ids.
 
-    Raises ItemNotFound, and moves none, if one of the items or the item named by `before` or
-    `after` does not exist. Raises FeedNotFound if the feed does not exist, InvalidArgument unless
-    exactly one position is given.
+    Raises ItemNotFound and moves nothing if one of the items, or the item named by `before` or
+    `after`, does not exist. Raises FeedNotFound if the feed does not exist, and InvalidArgument
+    unless exactly one position is passed.
 
         todo.move("write tests", "write docs", first=True)
     """
@@ -282,7 +286,7 @@ def move(
         raise InvalidArgument("pass the position: before=, after=, first=True or last=True")
     _check_reference(ids, place)
     if len(rows) > PAGE:
-        raise InvalidArgument(f"one call can move {PAGE} items, not {len(rows)}")
+        raise InvalidArgument(f"one call can move at most {PAGE} items, not {len(rows)}")
     if rows:
         call = build(
             "feed_move",
@@ -296,14 +300,17 @@ def move(
 
 
 def retract(feed: FeedLike, *ids: str) -> Operation[list[str]]:
-    """Remove items and return the ids of those that existed.
+    """Remove items and return the ids of the items that existed.
 
     Listeners receive an event for each removed item. Raises FeedNotFound if the feed does not
     exist.
+
+        news.retract("release-1", "release-2")
     """
     rows = _id_rows(feed, tuple(dict.fromkeys(ids)))
     found: list[str] = []
-    for part in _parts(feed, rows):
+    # Without ids, make one empty call, so that a missing feed raises FeedNotFound.
+    for part in chunks(rows, feed.core.limits.batch) or [[]]:
         answers = yield from ask_feed(
             feed, build("feed_retract", feed_answer(feed.name), part, feed=feed.name)
         )
@@ -315,13 +322,6 @@ def _id_rows(feed: FeedLike, ids: tuple[str, ...]) -> list[Row]:
     return [(text("id", one, feed.core.limits.name),) for one in ids]
 
 
-def _parts(feed: FeedLike, rows: list[Row]) -> Iterator[list[Row]]:
-    size = feed.core.limits.batch
-    # One call even without rows, so that a missing feed is reported.
-    for first in range(0, max(1, len(rows)), size):
-        yield rows[first : first + size]
-
-
 # Read.
 
 
@@ -330,8 +330,9 @@ def ids(
 ) -> Operation[list[str]]:
     """Return a page of ids.
 
-    A plain feed returns the newest first, with order="oldest" the oldest. A sorted feed starts with
-    its first item, with order="last" with its last.
+    The ids of a plain feed start with the newest item, or with the oldest item if `order` is
+    "oldest". The ids of a sorted feed start with the first item, or with the last item if `order`
+    is "last".
 
     Raises FeedNotFound if the feed does not exist.
 
@@ -344,9 +345,13 @@ def ids(
 def all(  # noqa: A001 - the word users know
     feed: FeedLike, *, order: str | None = None, offset: int = 0, count: int = PAGE
 ) -> Operation[dict[str, Any]]:
-    """Return a page of items by id, in the order of Feed.ids.
+    """Return a page of the feed as a dict of ids and items, in the order of Feed.ids.
 
-    Raises FeedNotFound if the feed does not exist.
+    Raises FeedNotFound if the feed does not exist, and Unreadable if the codec cannot decode an
+    item.
+
+        for item_id, item in news.all(count=10).items():
+            print(item_id, item)
     """
     found, items = yield from _page(feed, order, offset, count, with_items=True)
     decode = feed.core.codec.decode
@@ -373,9 +378,14 @@ def _page(
 
 
 def item(feed: FeedLike, id: str | None = None) -> Operation[Any]:  # noqa: A002
-    """Return the item with this id, or None; without an id, the first item of Feed.ids.
+    """Return the item with this id, or None if the item does not exist.
 
-    Raises FeedNotFound if the feed does not exist.
+    Without an id, return the first item in the order of Feed.ids, or None if the feed is empty.
+
+    Raises FeedNotFound if the feed does not exist, and Unreadable if the codec cannot decode the
+    item.
+
+        news.item("release-1")
     """
     if id is None:
         _, items = yield from _page(feed, None, 0, 1, with_items=True)
@@ -407,7 +417,7 @@ class FeedInfo(NamedTuple):
 
 
 def info(core: Core, name: str) -> Operation[FeedInfo | None]:
-    """Return the length and fields of a feed; None if it does not exist."""
+    """Return the length and fields of a feed, or None if the feed does not exist."""
     call = build("feed_info", lambda reply: FeedInfo(reply[0], text_map(reply[1])), feed=name)
     found = yield from ask_one(core, core.shard_of(name), call)
     return found if found.fields else None
@@ -429,7 +439,7 @@ def length(feed: FeedLike) -> Operation[int]:
 
 
 def counts(feed: FeedLike) -> Operation[FeedCounts]:
-    """Return how many items the feed has, how many were published, and how often it changed.
+    """Return three counts: current items, items ever published, and changes to the feed.
 
     Raises FeedNotFound if the feed does not exist.
     """
@@ -442,7 +452,7 @@ def counts(feed: FeedLike) -> Operation[FeedCounts]:
 
 
 def settings(feed: FeedLike) -> Operation[FeedSettings]:
-    """Return the kind of the feed, its settings, and when it was created.
+    """Return the kind, the settings and the creation time of the feed.
 
     Raises FeedNotFound if the feed does not exist.
     """
@@ -459,12 +469,18 @@ def settings(feed: FeedLike) -> Operation[FeedSettings]:
 
 
 def feed_exists(client: ClientLike, name: str) -> Operation[bool]:
-    """Return whether a feed with this name exists."""
+    """Return whether a feed with this name exists.
+
+    Raises InvalidArgument if the name is malformed.
+    """
     return (yield from info(client.core, check_feed(client.core, name))) is not None
 
 
 def feeds(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation[list[str]]:
-    """Return a page of the names of feeds, in the order of their creation."""
+    """Return a page of feed names, in the order in which the feeds were created.
+
+    Raises InvalidArgument if `offset` or `count` is out of range.
+    """
     core = client.core
     offset, count = page(offset, count)
     if core.shards == 1:
@@ -472,19 +488,8 @@ def feeds(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation
         return [name for _, name in found]
     every: list[tuple[float, str]] = []
     for shard in range(core.shards):
-        every += yield from _first_feeds(core, shard, offset + count)
+        every += yield from all_items(_feeds_of, core, shard, end=offset + count)
     return [name for _, name in sorted(every)[offset : offset + count]]
-
-
-def _first_feeds(core: Core, shard: int, count: int) -> Operation[list[tuple[float, str]]]:
-    found: list[tuple[float, str]] = []
-    while len(found) < count:
-        step = min(PAGE, count - len(found))
-        some = yield from _feeds_of(core, shard, len(found), step)
-        found += some
-        if len(some) < step:
-            break
-    return found
 
 
 def _feeds_of(
@@ -498,6 +503,6 @@ def _feeds_of(
 
 
 def changes(core: Core) -> Operation[list[int]]:
-    """Return the number of changes of feeds on each shard."""
+    """Return the number of feed changes on each shard."""
     call: Call[int] = build("feeds", lambda reply: int(reply[0]), offset=0, count=1)
-    return (yield from ask(core, [(shard, call) for shard in range(core.shards)]))
+    return (yield from ask_all(core, call))

@@ -11,7 +11,7 @@ from headrace.codecs.codec import Codec
 
 @dataclass(frozen=True, slots=True)
 class FeedSettings:
-    """The kind of a feed, its settings, and when it was created."""
+    """The kind, the settings and the creation time of a feed."""
 
     sorted: bool
     max_length: int | None
@@ -21,7 +21,7 @@ class FeedSettings:
 
 @dataclass(frozen=True, slots=True)
 class FeedCounts:
-    """How many items a feed has, how many were published in all, and how often it changed."""
+    """The number of items in a feed, of items ever published, and of changes to the feed."""
 
     items: int
     published: int
@@ -33,11 +33,11 @@ class FeedEvent:
     """A change of a feed.
 
     `kind` is published, edited, retracted, positioned, made, configured, deleted or missed. `place`
-    is the new position of the item: newest, first, or after (then `after` is the id of the item
-    before it); None means unchanged. `number` grows by one with every change of the feed.
-    `instance` identifies the client that created, configured or deleted the feed. `missed` is the
-    number of changes that were not received. It is None in an event of kind missed if the number is
-    unknown, because the feed was deleted meanwhile or the server has lost data.
+    is the new position of the item: newest, first or after, or None if the position is unchanged.
+    If `place` is after, `after` is the id of the preceding item. `number` grows by one with every
+    change of the feed. `instance` identifies the client that created, configured or deleted the
+    feed. `missed` is the number of changes that were not received. In an event of kind missed,
+    `missed` is None if the feed was deleted or the server lost data: the number is then unknown.
     """
 
     kind: str
@@ -53,7 +53,7 @@ class FeedEvent:
 
     @property
     def item(self) -> Any:
-        """The decoded item; None if the event has none."""
+        """The decoded item, or None if the event has no item."""
         if self.payload is None or self._codec is None:
             return None
         return self._codec.decode(self.payload)

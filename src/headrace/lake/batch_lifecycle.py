@@ -1,4 +1,7 @@
-"""Batches: files that are written together. They are invalid until a manifest lists them."""
+"""Start and end batches of files, and remove abandoned batches and replaced files.
+
+A file is invalid until a manifest lists the file.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +28,28 @@ BEGUN = "begun"
 LEFTOVER = 86_400.0
 """The age in seconds after which an uncommitted batch counts as abandoned."""
 
-GRACE = 3600.0
-"""The seconds for which replaced files stay, because a reader may still need them."""
-
 
 class BatchNote(LakeRecord, frozen=True):
-    """A note that a batch was started; grace is how long the files that it replaces stay."""
+    """A note that a batch was started.
+
+    `grace` is the number of seconds to keep the files that the batch replaces.
+    """
 
     grace: float = 0.0
 
 
 def begin(lake: Lake, base: LakeSnapshot, *, grace: float = 0.0) -> str:
-    """Start a batch and return its name. A note lets sweep find its files if the process dies."""
+    """Start a batch and return its name.
+
+    This function writes a note, so that sweep finds the files of the batch if the process dies.
+    """
     batch = f"{base.number + 1:020}-{secrets.token_hex(4)}"
     lake.files.create(_note(batch), packed(BatchNote(grace=grace)))
     return batch
 
 
 def end(lake: Lake, batch: str) -> None:
-    """Delete the note of a batch: sweep has nothing to remove for it."""
+    """Delete the note of a batch, so that sweep no longer checks the batch."""
     lake.files.delete(_note(batch))
 
 
@@ -53,9 +59,10 @@ def folder_of(batch: str) -> str:
 
 
 def sweep(lake: Lake, older_than: float = LEFTOVER) -> list[str]:
-    """Remove the files of abandoned batches and return the names of these batches.
+    """Remove the files of abandoned batches, and return the names of these batches.
 
-    Replaced files are removed too, but not before the grace of their batch is over.
+    Also remove files that a committed batch replaced. These files are kept for the grace period of
+    that batch, and for at least `older_than` seconds.
     """
     latest = time.time() - older_than
     notes = lake.files.list(BEGUN)
@@ -72,7 +79,7 @@ def sweep(lake: Lake, older_than: float = LEFTOVER) -> list[str]:
 
 
 def _dropped(lake: Lake, batches: Sequence[str]) -> list[str]:
-    """Return the uncommitted batches, after a manifest has made sure that they stay uncommitted."""
+    """Commit a manifest that lists the uncommitted batches as dropped; return these batches."""
     while True:
         base = lake.snapshot()
         dead = [batch for batch in batches if _committed(lake, batch) is None]
@@ -87,7 +94,7 @@ def _dropped(lake: Lake, batches: Sequence[str]) -> list[str]:
 def delete_replaced(lake: Lake, grace: float) -> list[str]:
     """Delete files that were replaced more than `grace` seconds ago, and return their paths.
 
-    Readers of an older snapshot have had this time to finish.
+    During these seconds, a reader of an older snapshot can still read the replaced files.
     """
     batches = [_batch(found.path) for found in lake.files.list(BEGUN)]
     return [path for batch in batches for path in _delete_replaced(lake, batch, grace)]

@@ -1,7 +1,9 @@
-"""The catalogue: the valid build of each day of the tables. It does not need Spark.
+"""The catalogue lists, for each day, the valid build of the tables. The module needs no Spark.
 
-A day is built from its own events and from the events that the day before carries over. The
-catalogue records both, so that a day is rebuilt only when one of them has changed.
+A rollup builds the tables of each day. The rollup reads the events of that day, and the earlier
+events that the tables still need. These earlier events are carried over from the previous day. The
+catalogue records the number of events of each day and a digest of the events carried over, so that
+a rollup rebuilds only changed days.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from headrace.lake.files import Files, still_folders
+from headrace.lake.files import GRACE, Files, still_folders
 from headrace.lake.lake import LakeMoved
 from headrace.lake.manifest import LakeRecord, packed, unpacked
 
@@ -20,20 +22,18 @@ TABLES = "tables"
 CATALOGUE = f"{TABLES}/catalogue"
 
 VERSION: Final = 3
-"""The version of the tables. Days that an earlier version built are rebuilt."""
+"""The version of the tables. A rollup rebuilds days that an earlier version built."""
 
 NOTHING: Final = ""
-"""The digest of no carried events."""
-
-GRACE = 3600.0
-"""The seconds for which replaced builds stay, because a reader may still need them."""
+"""The digest for a day that carries no events over."""
 
 
 class DayBuild(LakeRecord, frozen=True):
     """A build of one day.
 
-    before and after are digests of the events carried into this day and out of it. Events are only
-    ever added to a day, so that their number shows whether there are new ones.
+    `before` is a digest of the events carried into this day, and `after` is a digest of the events
+    carried out of this day. Events are added to a day but never removed, so a new number of events
+    shows that the day has changed.
     """
 
     day: dt.date
@@ -59,18 +59,18 @@ def newest(files: Files) -> Catalogue:
         try:
             return unpacked(Catalogue, path, files.read(path))
         except FileNotFoundError:
-            # A rollup committed a newer catalogue, and sweep deleted this one.
+            # A rollup committed a newer catalogue, and sweep deleted the catalogue in `path`.
             continue
     return Catalogue()
 
 
 def commit(files: Files, base: Catalogue, built: Iterable[DayBuild]) -> Catalogue:
-    """Replace the builds of these days. Raises LakeMoved if another rollup committed first."""
+    """Commit new builds of some days. Raises LakeMoved if another rollup committed first."""
     made = Catalogue(number=base.number + 1, days=_with(base, built))
     if not files.create(_path(made.number), packed(made)):
         raise LakeMoved(
             f"another rollup of the lake in {files} committed first, so nothing was committed; "
-            "run it again"
+            "run the rollup again"
         )
     return made
 
@@ -81,12 +81,15 @@ def new_build() -> str:
 
 
 def folder_of(table: str, build: str) -> str:
-    """Return the folder of a build of a table. It has a subfolder for each day."""
+    """Return the folder of a build of a table. The folder has a subfolder for each day."""
     return f"{TABLES}/{table}/build={build}"
 
 
 def fresh(catalogue: Catalogue, events: Mapping[dt.date, int]) -> list[DayBuild]:
-    """Return the builds before the first stale day, given the number of events of each day."""
+    """Return the builds of the days before the first stale day (a day that must be rebuilt).
+
+    `events` has the number of events of each day.
+    """
     known = {built.day: built for built in catalogue.days}
     found: list[DayBuild] = []
     left = NOTHING
@@ -100,9 +103,10 @@ def fresh(catalogue: Catalogue, events: Mapping[dt.date, int]) -> list[DayBuild]
 
 
 def next_run(catalogue: Catalogue, events: Mapping[dt.date, int]) -> list[dt.date]:
-    """Return the days to build together: the first stale day, and later days with new events.
+    """Return the days to build together: the first stale day, and the next days with new events.
 
-    Whether the day after them is stale too is known only after they are built.
+    The list ends before the first day without new events. That day becomes stale if the new builds
+    change the events that are carried into that day.
     """
     known = {built.day: built for built in catalogue.days}
     stale = sorted(events)[len(fresh(catalogue, events)) :]
@@ -121,7 +125,7 @@ def _with(base: Catalogue, built: Iterable[DayBuild]) -> tuple[DayBuild, ...]:
 
 
 def sweep(files: Files, grace: float = GRACE) -> list[str]:
-    """Remove builds that were replaced before the grace, and the files of dead rollups."""
+    """Remove builds that were replaced more than `grace` seconds ago, and files of dead rollups."""
     latest = time.time() - grace
     listed = files.list(CATALOGUE)
     named: set[str] = set()

@@ -1,112 +1,69 @@
-"""The columns of events, and the conversion of log entries to them: the bulk `read_event`.
+"""Convert many log entries to columns at once.
 
-The columns are the fields of Event, and two that the lake adds.
+The columns are the fields of Event and two columns that the lake adds.
 
-All entries begin with the same fields in the same order. These become columns without a loop over
-the entries. The optional fields are collected entry by entry.
+All entries begin with the same fields in the same order. These common fields become columns without
+a loop over the entries. The optional fields are collected entry by entry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.engine.events import VERSION, WITH_DATA, Event
+from headrace.engine.events import (
+    COMMON_FIELDS,
+    OPTIONAL_FIELDS,
+    VERSION,
+    WITH_DATA,
+    Event,
+)
+from headrace.lake.arrow_types import arrow_field
 
-# Spark timestamps have microseconds.
-_TYPES: dict[type, pa.DataType] = {
-    bytes: pa.binary(),
-    datetime: pa.timestamp("us", tz="UTC"),
-    float: pa.float64(),
-    int: pa.int64(),
-    str: pa.string(),
-}
-
-# Shard and number identify the entry.
+# The entry id is left out, because shard and number identify the entry.
 _LEFT_OUT = ("entry_id",)
 
 GAP = "gap"
-"""The kind of the row for events that were trimmed before they were read."""
-
-
-def _field(name: str, hint: Any) -> pa.Field:
-    kinds = get_args(hint) or (hint,)
-    [kind] = [kind for kind in kinds if kind is not NoneType]
-    return pa.field(name, _TYPES[kind], nullable=NoneType in kinds)
+"""The kind of a gap row, which replaces events that were trimmed before sync read them."""
 
 
 EVENTS: pa.Schema = pa.schema(
     [
         *(
-            _field(name, hint)
+            arrow_field(name, hint)
             for name, hint in get_type_hints(Event).items()
             if name not in _LEFT_OUT
         ),
-        # In a row of kind "gap": the number of missing events, starting with this one.
+        # The number of missing events in a row of kind "gap", or null in other rows. The column
+        # "number" of such a row has the number of the first missing event.
         pa.field("missing", pa.int64()),
-        # The fields of an entry that this version does not know.
+        # The fields of an entry that this version of Headrace does not know.
         pa.field("more", pa.map_(pa.string(), pa.binary())),
     ]
 )
 
 Pairs = Sequence[bytes]
-Entry = Sequence[Any]  # the entry id and the pairs
+Entry = Sequence[Any]  # The entry id, and a flat list of field names and values.
 
-# The fields of every entry, in the order of lib/core/events.lua.
-COMMON = (b"kind", b"id", b"queue", b"attempt", b"worker", b"priority", b"wait", b"run", b"data")
+COMMON = tuple(COMMON_FIELDS)
 _MAY_BE_MISSING = frozenset({b"wait", b"run", b"data"})
 _WORDS = 2 * len(COMMON)
 
-_WITH_DATA = pa.array([kind.encode() for kind in WITH_DATA], pa.binary())
+_WITH_DATA = pa.array(WITH_DATA, pa.string())
 _MICROSECONDS = 1000
 
-
-def _whole(value: bytes) -> int | None:
-    return int(value) if value else None
-
-
-def _text(value: bytes) -> str:
-    # The server cuts a message at a byte, which may be inside a character.
-    return value.decode(errors="ignore")
-
-
-def _text_or_none(value: bytes) -> str | None:
-    return _text(value) or None
-
-
-# The optional fields: the column, and the function that reads a value.
-_SOME: dict[bytes, tuple[str, Callable[[bytes], Any]]] = {
-    b"at": ("at", int),
-    b"v": ("version", int),
-    b"tags": ("tags", _text),
-    b"delay": ("delay", _whole),
-    b"failure": ("failure", _text),
-    b"message": ("message", _text),
-    b"reason": ("reason", _text),
-    b"next": ("next_queue", _text),
-    b"from": ("from_queue", _text),
-    b"was": ("was", _text),
-    b"left_out": ("left_out", _whole),
-    b"schedule": ("schedule", _text),
-    b"change": ("change", _whole),
-    b"place": ("place", _text_or_none),
-    b"instance": ("instance", _text_or_none),
-    b"origin": ("origin", _text),
-}
-
-# The values of each column, by row.
+# The values of each optional column, by row number.
 _Some = dict[str, dict[int, Any]]
 
 
 def event_columns(shard: int, entries: Sequence[Entry]) -> pa.RecordBatch:
-    """Return log entries of a shard as a batch with the columns EVENTS.
+    """Return log entries of a shard as a record batch with the schema EVENTS.
 
-    An entry is its id and a flat list of field names and values.
+    Each entry has an id and a flat list of field names and values.
     """
     if not entries:
         return pa.RecordBatch.from_pylist([], schema=EVENTS)
@@ -132,9 +89,9 @@ def event_columns(shard: int, entries: Sequence[Entry]) -> pa.RecordBatch:
 
 
 def gap_row(shard: int, first: int, missing: int, at: datetime) -> pa.RecordBatch:
-    """Return the row for events that are missing from number `first` on.
+    """Return the row for missing events; `first` is the number of the first missing event.
 
-    at is the time of the next event that is there.
+    `at` is the time of the first event after the missing events.
     """
     blank: dict[str, Any] = {"job_id": "", "queue": "", "worker": "", "attempt": 0, "priority": 0.0}
     about = {"shard": shard, "number": first, "at": at, "version": VERSION, "missing": missing}
@@ -142,7 +99,7 @@ def gap_row(shard: int, first: int, missing: int, at: datetime) -> pa.RecordBatc
 
 
 def _read(pairs: Sequence[Pairs]) -> tuple[Sequence[Pairs], _Some]:
-    """Return the values of the common fields by column, and the optional ones."""
+    """Return the values of the common fields by column, and the optional fields."""
     words = list(zip(*pairs, strict=False))[:_WORDS]
     if not _are_common(words):
         pairs = [_in_common_order(each) for each in pairs]
@@ -171,14 +128,14 @@ def _in_common_order(pairs: Pairs) -> Pairs:
 
 
 def _some(pairs: Sequence[Pairs]) -> tuple[_Some, bool]:
-    """Return the optional fields, and whether a common field is repeated among them."""
+    """Return the optional fields, and whether an entry has a common field twice."""
     found: _Some = {}
     repeats = False
     for row, each in enumerate(pairs):
         if len(each) == _WORDS:
             continue
         for name, value in zip(each[_WORDS::2], each[_WORDS + 1 :: 2], strict=True):
-            known = _SOME.get(name)
+            known = OPTIONAL_FIELDS.get(name)
             if known is not None:
                 found.setdefault(known[0], {})[row] = known[1](value)
             else:
@@ -197,30 +154,28 @@ def _wholes(values: Pairs) -> pa.Array:
     return pa.array(values, pa.string()).cast(pa.int64())
 
 
-def _wholes_or_null(values: Pairs) -> pa.Array:
-    texts = pa.array(values, pa.string())
-    return pc.if_else(pc.equal(texts, ""), None, texts).cast(pa.int64())
-
-
 def _common_columns(values: Sequence[Pairs], left_out: dict[int, Any]) -> dict[str, pa.Array]:
-    kind, job_id, queue, attempt, worker, priority, wait, run, data = values
-    kinds = pa.array(kind, pa.binary())
-    payloads = pa.array(data, pa.binary())
-    tells = pc.or_(pc.is_in(kinds, _WITH_DATA), pc.greater(pc.binary_length(payloads), 0))
-    return {
-        "kind": kinds.cast(pa.string()),
-        "job_id": pa.array(job_id, pa.string()),
-        "queue": pa.array(queue, pa.string()),
-        "attempt": _wholes(attempt),
-        "worker": pa.array(worker, pa.string()),
-        "priority": pa.array(priority, pa.string()).cast(pa.float64()),
-        "wait": _wholes_or_null(wait),
-        "run": _wholes_or_null(run),
-        "data": _overlaid(
-            pc.if_else(tells, payloads, None),
-            {row: b"" if size == 0 else None for row, size in left_out.items()},
-        ),
+    names = (name for name, _ in COMMON_FIELDS.values())
+    columns = {
+        name: _parsed(EVENTS.field(name), each) for name, each in zip(names, values, strict=True)
     }
+    has_data = pc.or_(
+        pc.is_in(columns["kind"], _WITH_DATA), pc.greater(pc.binary_length(columns["data"]), 0)
+    )
+    columns["data"] = _overlaid(
+        pc.if_else(has_data, columns["data"], None),
+        {row: b"" if size == 0 else None for row, size in left_out.items()},
+    )
+    return columns
+
+
+def _parsed(field: pa.Field, values: Pairs) -> pa.Array:
+    if field.type in (pa.string(), pa.binary()):
+        return pa.array(values, field.type)
+    texts = pa.array(values, pa.string())
+    if field.nullable:
+        texts = pc.if_else(pc.equal(texts, ""), None, texts)
+    return texts.cast(field.type)
 
 
 def _overlaid(column: pa.Array, rows: dict[int, Any]) -> pa.Array:

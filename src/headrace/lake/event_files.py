@@ -1,4 +1,4 @@
-"""Write events to Parquet files, one for each day and queue, without Spark."""
+"""Write events to Parquet files, one file for each day and queue, without Spark."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.lake.event_columns import EVENTS
+from headrace.lake.files import make_folder
 
 LETTERS = "A-Za-z0-9._-"
 LONGEST_NAME = 80
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-"""Spark reads a folder of this name as null."""
+"""Spark reads a partition folder with this name as the value null."""
 
 AT_ONCE = 64 << 20
-"""The bytes of events that are collected before they are written."""
+"""The number of bytes of events to collect in memory before writing files."""
 
-# A queue may have any name, a folder may not: the file has the name of the queue.
-_STORED = ["queue_name" if name == "queue" else name for name in EVENTS.names]
-# Columns of unique values: a dictionary would only be a second copy of them.
+# Not every queue name is a valid folder name, so each file stores the queue name in a column.
+STORED_NAMES = ["queue_name" if name == "queue" else name for name in EVENTS.names]
+# These columns have unique values, so a Parquet dictionary would only duplicate the values.
 _ONCE = ("number", "job_id", "data")
-_REPEATED = [name for name in _STORED if name not in _ONCE]
+_REPEATED = [name for name in STORED_NAMES if name not in _ONCE]
 
 _PLAIN_NAME = re.compile(rf"[{LETTERS}]{{1,{LONGEST_NAME}}}")
 _ODD_LETTERS = re.compile(rf"[^{LETTERS}]")
@@ -35,14 +36,15 @@ _DAY = 86_400_000_000
 
 
 def write_events(root: Path, folder: str, name: str, events: Iterable[pa.RecordBatch]) -> list[str]:
-    """Write events to files below a folder, by day and queue, and return their paths.
+    """Write events to files below a folder, by day and queue, and return the paths of the files.
 
     The paths are relative to the root.
     """
     paths: list[str] = []
     for some in _gathered(events):
         for day, queue, rows in by_day_and_queue(some):
-            # Numbered, because some file systems treat A and a as the same folder.
+            # Each file has its own number, because two queues may share a folder: some file
+            # systems treat A and a as the same name.
             file = f"{name}-{len(paths):03}.parquet"
             path = f"{folder}/day={day}/queue={queue_folder(queue)}/{file}"
             _write(root / path, rows)
@@ -51,7 +53,7 @@ def write_events(root: Path, folder: str, name: str, events: Iterable[pa.RecordB
 
 
 def _write(path: Path, rows: pa.Table) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     pq.write_table(
         rows,
         path,
@@ -63,7 +65,7 @@ def _write(path: Path, rows: pa.Table) -> None:
 
 
 def _gathered(events: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield events as tables that are large but fit into memory."""
+    """Collect batches into tables of about AT_ONCE bytes, so that each table fits into memory."""
     batches: list[pa.RecordBatch] = []
     size = 0
     for batch in events:
@@ -77,15 +79,15 @@ def _gathered(events: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def by_day_and_queue(events: pa.Table) -> Iterator[tuple[dt.date, str, pa.Table]]:
-    """Yield the events of each day and queue in their order, with the stored column names."""
+    """Yield the events of each day and queue in the given order, with the stored column names."""
     days = pc.divide(events["at"].cast(pa.int64()), _DAY).combine_chunks()
     coded = events["queue"].combine_chunks().dictionary_encode()
     queues = coded.dictionary.to_pylist()
     groups = pc.add(pc.multiply(days, len(queues)), coded.indices)
-    # The sort is stable.
+    # The sort is stable, so the events of a day and queue stay in order.
     order = pc.array_sort_indices(groups)
     runs = pc.run_end_encode(groups.take(order))
-    stored = events.take(order).rename_columns(_STORED)
+    stored = events.take(order).rename_columns(STORED_NAMES)
     begin = 0
     for group, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
         day, queue = divmod(group, len(queues))
@@ -94,7 +96,7 @@ def by_day_and_queue(events: pa.Table) -> Iterator[tuple[dt.date, str, pa.Table]
 
 
 def queue_folder(queue: str) -> str:
-    """Return the folder name for a queue: the name of the queue, or a similar safe one."""
+    """Return the folder name for a queue: the name of the queue, or a similar safe name."""
     if _PLAIN_NAME.fullmatch(queue) and queue != NULL_FOLDER:
         return queue
     digest = hashlib.sha256(queue.encode()).hexdigest()[:16]

@@ -11,13 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from headrace.local_server.private_directory import NAME, check_owner, make_folders
+
 MAKING = ".making"
-"""The folder of files that are being written. Only their writers read them."""
+"""The folder for files that are still being written. Readers do not use this folder."""
+
+GRACE = 3600.0
+"""The number of seconds to keep replaced files, because a reader may still need them."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileInfo:
-    """A file: its path relative to the root, its size, and when it was written (Unix seconds)."""
+    """A file: the path relative to the root, the size, and the time of writing (Unix seconds)."""
 
     path: str
     size: int
@@ -27,7 +32,7 @@ class FileInfo:
 class Files(Protocol):
     """A tree of files. Paths are relative to the root, with / as separator.
 
-    str() of it is the location for messages.
+    `str(files)` is the location to show in messages.
     """
 
     @property
@@ -38,9 +43,9 @@ class Files(Protocol):
         """Return the content of a file. Raises FileNotFoundError."""
 
     def create(self, path: str, content: bytes) -> bool:
-        """Create a file atomically. Return False, and change nothing, if the file exists.
+        """Create a file atomically. If the file exists, return False and change nothing.
 
-        The file survives a crash of the machine once this returns.
+        When this method returns, the file survives a crash of the machine.
         """
 
     def flush(self, paths: Iterable[str]) -> None:
@@ -53,7 +58,7 @@ class Files(Protocol):
         """
 
     def delete(self, path: str) -> None:
-        """Remove a file, or a folder with its content. Do nothing if it does not exist."""
+        """Remove a file, or a folder with its content. A missing file is not an error."""
 
 
 class LocalFiles:
@@ -61,6 +66,9 @@ class LocalFiles:
 
     def __init__(self, root: str | Path) -> None:
         self._root = Path(root).absolute()
+        for folder in (self._root, *self._root.parents):
+            if folder.name == NAME:
+                check_owner(folder)
 
     @property
     def root(self) -> str:
@@ -75,9 +83,9 @@ class LocalFiles:
         return (self._root / path).read_bytes()
 
     def create(self, path: str, content: bytes) -> bool:
-        """Create a file atomically. Return False, and change nothing, if the file exists."""
+        """Create a file atomically. If the file exists, return False and change nothing."""
         target = self._root / path
-        _make_folder(target.parent)
+        make_folder(target.parent)
         with _written(self._root / aside(), content) as complete:
             try:
                 # Unlike a rename, a link never replaces an existing file.
@@ -90,15 +98,10 @@ class LocalFiles:
     def flush(self, paths: Iterable[str]) -> None:
         """Make sure that files written by other processes survive a crash of the machine."""
         written = [self._root / path for path in paths]
-        folders = {folder for path in written for folder in self._folders(path)}
+        parents = {folder for path in written for folder in path.parents}
+        folders = [folder for folder in parents if folder.is_relative_to(self._root)]
         for path in (*written, *folders):
             _flush(path)
-
-    def _folders(self, path: Path) -> Iterator[Path]:
-        for folder in path.parents:
-            yield folder
-            if folder == self._root:
-                return
 
     def list(self, folder: str) -> list[FileInfo]:
         """Return all files below a folder at any depth, sorted by path.
@@ -111,14 +114,14 @@ class LocalFiles:
         for place, _folders, names in os.walk(folder):
             for name in names:
                 path = Path(place, name)
-                # Another process may have deleted the file since.
+                # Another process may have deleted the file in the meantime.
                 with suppress(FileNotFoundError):
                     facts = path.stat()
                     inside = path.relative_to(self._root).as_posix()
                     yield FileInfo(inside, facts.st_size, facts.st_mtime)
 
     def delete(self, path: str) -> None:
-        """Remove a file, or a folder with its content. Do nothing if it does not exist."""
+        """Remove a file, or a folder with its content. A missing file is not an error."""
         target = self._root / path
         if target.is_dir():
             shutil.rmtree(target, ignore_errors=True)
@@ -127,7 +130,7 @@ class LocalFiles:
 
 
 def still_folders(files: Files, folder: str, latest: float) -> set[str]:
-    """Return the folders two levels below this one without a file written after `latest`."""
+    """Return the folders two levels below `folder` in which no file was written after `latest`."""
     written: dict[str, float] = {}
     for found in files.list(folder):
         parts = found.path.split("/")
@@ -144,7 +147,7 @@ def aside() -> str:
 
 @contextmanager
 def _written(path: Path, content: bytes) -> Iterator[Path]:
-    _make_folder(path.parent)
+    make_folder(path.parent)
     try:
         with path.open("xb") as file:
             file.write(content)
@@ -155,9 +158,10 @@ def _written(path: Path, content: bytes) -> Iterator[Path]:
         path.unlink(missing_ok=True)
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Create a folder and its parents, so that they survive a crash of the machine."""
     if not folder.is_dir():
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folders(folder)
         _flush(folder.parent)
 
 

@@ -32,7 +32,7 @@ CHECKPOINTS = "checkpoints"
 EVENTS = "events"
 
 CHECKPOINT_EVERY = 64
-"""The number of manifests between two checkpoints, so that opening a lake reads few manifests."""
+"""The number of manifests between two checkpoints. A reader starts at the newest checkpoint."""
 
 CHECKPOINTS_KEPT = 3
 
@@ -46,7 +46,7 @@ class LakeExists(HeadraceError):
 
 
 class LakeMoved(HeadraceError):
-    """Another writer committed first, so nothing was committed; retry from the new snapshot."""
+    """Another writer committed first. Nothing was committed; retry from the new snapshot."""
 
 
 class BatchDropped(HeadraceError):
@@ -54,7 +54,7 @@ class BatchDropped(HeadraceError):
 
 
 class Lake:
-    """A lake. Any number of processes may read it and commit to it."""
+    """A lake. Any number of processes may read the lake and commit to the lake."""
 
     def __init__(self, files: Files, identity: LakeIdentity) -> None:
         self.files = files
@@ -63,9 +63,9 @@ class Lake:
 
     @classmethod
     def create(cls, files: Files, namespace: str, logs: Iterable[int]) -> Self:
-        """Create a lake for a namespace whose logs were started at these times (ms).
+        """Create a lake for a namespace. Raises LakeExists if there is already a lake.
 
-        Raises LakeExists if there is a lake already.
+        `logs` has the time at which the log of each shard was started, in Unix milliseconds.
         """
         identity = LakeIdentity(id=secrets.token_hex(8), namespace=namespace, logs=tuple(logs))
         if not files.create(IDENTITY, packed(identity)):
@@ -74,7 +74,7 @@ class Lake:
 
     @classmethod
     def open(cls, files: Files) -> Self:
-        """Open an existing lake. Raises LakeNotFound if there is none."""
+        """Open an existing lake. Raises LakeNotFound if the lake does not exist."""
         try:
             text = files.read(IDENTITY)
         except FileNotFoundError:
@@ -117,8 +117,8 @@ class Lake:
     ) -> LakeSnapshot:
         """Add and remove files in one atomic step, and return the new snapshot.
 
-        Raises LakeMoved if base is not the newest snapshot, and BatchDropped if the batch counts as
-        abandoned.
+        Raises LakeMoved if `base` is not the newest snapshot, and BatchDropped if the batch counts
+        as abandoned.
         """
         manifest = Manifest(
             number=base.number + 1,
@@ -168,7 +168,7 @@ class Lake:
 
 
 def open_lake(files: Files, client: Client) -> Lake:
-    """Open the lake in these files, or create it, for the namespace of the client.
+    """Open or create the lake in these files, for the namespace of the client.
 
     Raises LakeRefused if the lake belongs to another namespace or server.
     """
@@ -190,7 +190,7 @@ def check_owner(lake: Lake, client: Client) -> None:
         raise LakeRefused(
             lake.identity.id,
             f"the lake in {lake.files} has the events of another server, or of namespace "
-            f"{namespace!r} before it was deleted and recreated: use a new lake",
+            f"{namespace!r} before the namespace was deleted and recreated: use a new lake",
         )
 
 
@@ -215,21 +215,21 @@ def _number(path: str) -> int:
     try:
         return int(path.rpartition("/")[2].removesuffix(".json"))
     except ValueError:
-        raise LakeUnreadable(f"{path} was not written by Headrace: remove it") from None
+        raise LakeUnreadable(f"{path} was not written by Headrace: remove the file") from None
 
 
 def _check(base: LakeSnapshot, manifest: Manifest) -> None:
     if manifest.batch in base.dropped:
         raise BatchDropped(
             f"batch {manifest.batch} took so long that it counted as abandoned and its files were "
-            "removed; nothing was committed, run it again"
+            "removed; nothing was committed, so run the command again"
         )
     for each in manifest.ranges:
         begins = base.offsets.get(each.shard, START)
         if each.after != begins:
             raise InvalidArgument(
-                f"the lake has the events of shard {each.shard} up to {begins}, so that a range "
-                f"after {each.after} cannot be added"
+                f"the lake has the events of shard {each.shard} up to {begins}; new events must "
+                f"begin after that entry, not after {each.after}"
             )
     foreign = set(manifest.removed) - {file.path for file in base.files}
     if foreign:

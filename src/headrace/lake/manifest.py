@@ -1,4 +1,4 @@
-"""Manifests and the other JSON files of a lake. Every version reads the files of earlier ones."""
+"""Manifests and other JSON files of a lake. Files of earlier Headrace versions can be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START: Final = "0-0"
 
 
 class LakeUnreadable(HeadraceError):
-    """A later version of Headrace wrote the lake, or one of its files is corrupt."""
+    """A later version of Headrace wrote the lake, or a file of the lake is corrupt."""
 
 
 class LakeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -24,7 +24,10 @@ class LakeRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LakeIdentity(LakeRecord, frozen=True):
-    """The id and namespace of a lake; logs is when the log of each shard was started (ms)."""
+    """The id and the namespace of a lake.
+
+    `logs` has the time at which the log of each shard was started, in Unix milliseconds.
+    """
 
     id: str
     namespace: str
@@ -32,9 +35,9 @@ class LakeIdentity(LakeRecord, frozen=True):
 
 
 class LogRange(LakeRecord, frozen=True):
-    """The events of a shard after one entry, up to and including another.
+    """The events of a shard after the entry `after`, up to and including the entry `to`.
 
-    missing counts the events in it that were trimmed from the log before they were read.
+    `missing` is the number of events of the range that were trimmed before sync read them.
     """
 
     shard: int
@@ -49,7 +52,7 @@ class LogRange(LakeRecord, frozen=True):
 
     @property
     def last(self) -> int:
-        """The number of the last event; first - 1 if the range is empty."""
+        """The number of the last event, or first - 1 if the range is empty."""
         return entry_number(self.to)
 
     @property
@@ -59,7 +62,7 @@ class LogRange(LakeRecord, frozen=True):
 
 
 class DataFile(LakeRecord, frozen=True):
-    """A Parquet file with the events of one queue on one day; path is relative to the lake."""
+    """A Parquet file with the events of one queue on one day. `path` is relative to the lake."""
 
     path: str
     day: dt.date
@@ -69,9 +72,9 @@ class DataFile(LakeRecord, frozen=True):
 
 
 class Manifest(LakeRecord, frozen=True):
-    """One commit. A file is valid from the manifest that adds it to the one that removes it.
+    """One commit to a lake. A file is valid until a later manifest removes the file.
 
-    dropped lists abandoned batches, which can no longer be committed.
+    `dropped` lists abandoned batches, which can no longer be committed.
     """
 
     number: int
@@ -84,7 +87,10 @@ class Manifest(LakeRecord, frozen=True):
 
 
 class LakeSnapshot(LakeRecord, frozen=True):
-    """The content of a lake after a manifest: its files, and the offset of each shard."""
+    """The content of a lake after a manifest: the valid files, and how far each log was read.
+
+    `offsets` has the id of the last entry that was read from the log of each shard.
+    """
 
     number: int = 0
     offsets: dict[int, str] = {}
@@ -113,19 +119,19 @@ _FORMAT_OF = msgspec.json.Decoder(_Stamped)
 
 
 def packed(value: LakeRecord) -> bytes:
-    """Return a record as the content of a file."""
+    """Encode a record as the content of a JSON file."""
     text = msgspec.json.encode({"format": FORMAT} | msgspec.to_builtins(value))
     return msgspec.json.format(text, indent=1) + b"\n"
 
 
 def unpacked(kind: type[V], path: str, text: bytes) -> V:
-    """Return the record in the content of a file. Raises LakeUnreadable."""
+    """Decode a record from the content of a JSON file. Raises LakeUnreadable."""
     try:
         version = _FORMAT_OF.decode(text).format
         if version > FORMAT:
             raise LakeUnreadable(
                 f"{path} has format {version}, but this version of Headrace reads formats up to "
-                f"{FORMAT}: install the version that wrote it, or a later one"
+                f"{FORMAT}: install the version that wrote the file, or a later version"
             )
         return msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
@@ -135,7 +141,7 @@ def unpacked(kind: type[V], path: str, text: bytes) -> V:
 
 
 def after(snapshot: LakeSnapshot, manifest: Manifest) -> LakeSnapshot:
-    """Return the snapshot after one more manifest."""
+    """Return the snapshot that a manifest creates from the previous snapshot."""
     removed = set(manifest.removed)
     kept = snapshot.files
     if removed:

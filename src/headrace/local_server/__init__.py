@@ -1,1 +1,4 @@
-"""Servers on this machine: the embedded server, and private servers for tests."""
+"""Servers on this machine: the embedded server, and private servers for tests.
+
+Internal: the API may change without notice.
+"""

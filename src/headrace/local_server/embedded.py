@@ -1,8 +1,9 @@
 """The embedded server: a Valkey server with its data in a directory.
 
-The server keeps running when the process that started it ends. It inherits a locked file, so the
-kernel releases the lock when the server ends, however it ends. A free lock means that no server
-runs; there is no pid file that could be stale.
+The server keeps running when the process that started it ends. The process that starts the server
+locks a file, server.lock, and the server inherits the locked file. The kernel releases the lock
+when the server ends, even if the server is killed. So a free lock means that no server runs. Unlike
+a pid file, the lock cannot be stale.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import IO
 
 from headrace.errors import EmbeddedServerError
 from headrace.local_server import server_process
+from headrace.local_server.private_directory import NAME, check_owner, make_private
 
 LOCK = "server.lock"
 REPLY_TIMEOUT = 10.0
@@ -31,7 +33,7 @@ OPTIONS = (
     *("--unixsocket", server_process.SOCKET),
     *("--unixsocketperm", "700"),
     *("--daemonize", "yes"),
-    # The default of a daemon run by root is one file in /var/run for all servers.
+    # By default, all servers that root starts would share one pid file in /var/run.
     *("--pidfile", "server.pid"),
     *("--logfile", server_process.LOG),
     *("--appendonly", "yes"),
@@ -50,14 +52,14 @@ class Status:
     directory: Path
 
 
-def start(directory: Path | str = ".headrace") -> str:
+def start(directory: Path | str = NAME) -> str:
     """Return the URL of the server in `directory`; start the server if none runs.
 
     Raises EmbeddedServerError if the server does not start.
     """
     home = Path(directory).resolve()
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(home)
         return _start(home)
     except FileExistsError as error:
         raise EmbeddedServerError(
@@ -67,18 +69,23 @@ def start(directory: Path | str = ".headrace") -> str:
         raise EmbeddedServerError(f"cannot start a server in {home}: {error.strerror}") from error
 
 
-def stop(directory: Path | str = ".headrace") -> bool:
-    """Save the data and shut down the server in `directory`; return False if none ran."""
+def stop(directory: Path | str = NAME) -> bool:
+    """Save the data and shut down the server in `directory`; return False if no server ran."""
     home = Path(directory).resolve()
+    check_owner(home)
     try:
         return _stop(home) or _kill_orphans(home)
     except OSError as error:
         raise EmbeddedServerError(f"cannot stop a server in {home}: {error.strerror}") from error
 
 
-def status(directory: Path | str = ".headrace") -> Status | None:
-    """Return the server that runs in `directory`, or None."""
+def status(directory: Path | str = NAME) -> Status | None:
+    """Return the server that runs in `directory`, or None.
+
+    Raises EmbeddedServerError if another user owns the directory or may write to it.
+    """
     home = Path(directory).resolve()
+    check_owner(home)
     socket = server_process.reachable_socket(home)
     try:
         pid = re.search(r"process_id:(\d+)", server_process.ask(socket, "INFO", "server"))
@@ -95,7 +102,7 @@ def _start(home: Path) -> str:
     while time.monotonic() < deadline:
         reply = server_process.ping(socket)
         if server_process.is_loading(reply):
-            # Loading may take long. Only a server that does not reply is given up.
+            # Loading the data may take a long time, so keep waiting while the server replies.
             deadline = time.monotonic() + REPLY_TIMEOUT
         elif reply:
             return server_process.url_of(socket)
@@ -131,6 +138,8 @@ def _launch(home: Path, lock: IO[bytes]) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             check=False,
+            # The directory may be readable to other users, but its data must not be.
+            umask=0o077,
         )
     except OSError as error:
         raise EmbeddedServerError(
@@ -170,9 +179,9 @@ def _send_shutdown(socket: Path) -> str:
 
 
 def _kill_orphans(home: Path) -> bool:
-    """Kill servers whose directory was deleted: their data is already lost.
+    """Kill servers whose directory was deleted; their data is already lost.
 
-    Only /proc still leads to them, so this works on Linux only.
+    Such a server can be found only through /proc, so this function works only on Linux.
     """
     found = False
     for process in Path("/proc").glob("[0-9]*"):
@@ -194,13 +203,17 @@ def _drop_locks() -> None:
     _locks.clear()
 
 
-# A child forked by another thread would inherit the lock and hold it after the server ends.
+# If another thread forks, the child inherits the open lock file. The child closes the file, because
+# otherwise the lock would remain after the server ends.
 os.register_at_fork(after_in_child=_drop_locks)
 
 
 @contextmanager
 def _lock(home: Path) -> Iterator[IO[bytes] | None]:
-    """Yield the lock of `home`, or None while a server or a starting process holds it."""
+    """Yield the lock of `home`, or None if another process holds the lock.
+
+    A running server holds the lock. A process that starts a server also holds the lock.
+    """
     with (home / LOCK).open("ab") as file:
         if not _is_locked_by_us(file):
             yield None

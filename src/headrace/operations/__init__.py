@@ -1,1 +1,4 @@
-"""Operations: sans-I/O generators that the sync and the async client share."""
+"""Operations are generators that do no I/O. The sync client and the async client share them.
+
+Internal: the API may change without notice.
+"""

@@ -1,14 +1,19 @@
-"""The audit: compare the books of every queue with the jobs that exist."""
+"""The audit: compare the counters (books) of every queue with the jobs that exist."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 from headrace.engine.call import Call, build
 from headrace.engine.states import STATES
+from headrace.operations.batches import Row, chunks
 from headrace.operations.core import Core
 from headrace.operations.event_log import read_log
+from headrace.operations.paging import all_pages
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import all_queues, text_map
 from headrace.operations.requests import ask, ask_one
@@ -17,16 +22,19 @@ from headrace.operations.values import Audit
 from headrace.transport.drive import Operation
 
 PAGE = 500
-# Jobs per call of audit_links, and links of each job that one call checks.
+# One call of audit_links checks up to JOBS_PER_LINK_CHECK jobs, and up to LINKS_PER_CALL links of
+# each job.
 JOBS_PER_LINK_CHECK = 50
 LINKS_PER_CALL = 100
 
 
 def audit(client: ClientLike) -> Operation[Audit]:
-    """Compare the books of every queue with its jobs and return what does not match.
+    """Compare the counters of every queue with the jobs of that queue, and return the differences.
 
-    It also checks records, leases, links between jobs, unique values and tags. A change made while
-    the audit runs can look like a problem, so run it again before you act.
+    The audit also checks records, leases, links between jobs, unique values and tags. A change made
+    during the audit can look like a problem, so run the audit again before you repair anything.
+
+    Raises ServerUnavailable if the server does not answer.
 
         report = client.audit()
         if not report.balanced:
@@ -48,7 +56,7 @@ def audit(client: ClientLike) -> Operation[Audit]:
 def _audit_queue(core: Core, shard: int, queue: str) -> Operation[tuple[int, list[str]]]:
     calls: list[Call[Any]] = [build("audit_books", _books_and_sets, queue=queue)]
     calls += [_audit_page(queue, state, 0) for state in STATES]
-    # One round trip, because a change between two calls would look like an imbalance.
+    # Use one round trip, because a change between two calls would look like an imbalance.
     (books, sizes, claims), *pages = yield from ask(core, [(shard, call) for call in calls])
     problems: list[str] = []
     seen = claimed = 0
@@ -60,7 +68,8 @@ def _audit_queue(core: Core, shard: int, queue: str) -> Operation[tuple[int, lis
     imbalances = _imbalances(queue, books, sizes)
     if claims != claimed:
         imbalances.append(
-            f"queue {queue!r}: {claims} unique values are claimed, but {claimed} jobs have one"
+            f"queue {queue!r}: {claims} unique values are claimed, but {claimed} jobs have "
+            "a unique value"
         )
     if imbalances and not problems:
         problems += yield from _suspects(core, shard, queue)
@@ -79,7 +88,7 @@ def _imbalances(queue: str, books: dict[str, int], sizes: dict[str, int]) -> lis
         return books.get(name, 0)
 
     found = [
-        f"queue {queue!r}: the books say {expected} {state}, there are {sizes[state]}"
+        f"queue {queue!r}: the books say {expected} {state}, but {sizes[state]} exist"
         for state in STATES
         if (expected := booked(state) - (booked("pruned") if state == "complete" else 0))
         != sizes[state]
@@ -87,7 +96,7 @@ def _imbalances(queue: str, books: dict[str, int], sizes: dict[str, int]) -> lis
     parts = sum(booked(name) for name in (*STATES, "cancelled", "expired", "moved"))
     if booked("put") != parts:
         found.append(
-            f"queue {queue!r}: {booked('put')} jobs were put, but the states sum to {parts}"
+            f"queue {queue!r}: {booked('put')} jobs were put, but the states add up to {parts}"
         )
     return found
 
@@ -97,43 +106,51 @@ def _audit_page(queue: str, state: str, offset: int) -> Call[list[Any]]:
 
 
 def _audit_state(
-    core: Core, shard: int, queue: str, state: str, page: list[Any]
+    core: Core, shard: int, queue: str, state: str, first_page: list[Any]
 ) -> Operation[tuple[int, int, list[str]]]:
-    seen = claimed = 0
+    def read(*, offset: int, **_: int) -> Operation[list[Any]]:
+        if offset == 0:
+            return first_page
+        return (yield from ask_one(core, shard, _audit_page(queue, state, offset)))
+
+    pages = yield from all_pages(read, size=PAGE, length=itemgetter(0))
     problems: list[str] = []
-    while True:
-        looked_at, have_claims, linked, *faults = page
-        seen += looked_at
-        claimed += have_claims
+    for _, _, linked, *faults in pages:
         problems += [fault(row) for row in faults]
         problems += yield from _audit_links(core, shard, linked)
-        if looked_at < PAGE:
-            return seen, claimed, problems
-        page = yield from ask_one(core, shard, _audit_page(queue, state, seen))
+    return sum(page[0] for page in pages), sum(page[1] for page in pages), problems
 
 
 def _audit_links(core: Core, shard: int, ids: list[bytes]) -> Operation[list[str]]:
     problems: dict[str, None] = {}
-    for first in range(0, len(ids), JOBS_PER_LINK_CHECK):
-        rows = [(job_id,) for job_id in ids[first : first + JOBS_PER_LINK_CHECK]]
-        offset, more = 0, True
-        while more:
-            call = build("audit_links", list, rows, offset=offset, count=LINKS_PER_CALL)
-            more, *faults = yield from ask_one(core, shard, call)
-            offset += LINKS_PER_CALL
-            problems |= dict.fromkeys(fault(row) for row in faults)
+    for part in chunks(ids, JOBS_PER_LINK_CHECK):
+        read = partial(_audit_call, core, shard, "audit_links", [(job_id,) for job_id in part])
+        # The first value of a page is 1 if another page follows, otherwise 0.
+        pages = yield from all_pages(
+            read, size=LINKS_PER_CALL, length=lambda page: LINKS_PER_CALL * page[0]
+        )
+        problems |= dict.fromkeys(fault(row) for _, *faults in pages for row in faults)
     return list(problems)
 
 
+def _audit_call(
+    core: Core, shard: int, op: str, rows: Sequence[Row] = (), **args: Any
+) -> Operation[list[Any]]:
+    return (yield from ask_one(core, shard, build(op, list, rows, **args)))
+
+
 def _suspects(core: Core, shard: int, queue: str) -> Operation[list[str]]:
-    """Return what is wrong with jobs of the log; a job in no set can be found only there."""
+    """Check the jobs of a queue that the event log mentions, and return the faults.
+
+    A job that is in no set of its queue can be found only through the log.
+    """
     after = "-"
     while True:
         found = yield from read_log(core, shard, after, PAGE)
         ids = {event.job_id for event in found if event.queue == queue}
         if ids:
-            call = build("audit_jobs", list, [(job_id,) for job_id in sorted(ids)])
-            faults = yield from ask_one(core, shard, call)
+            rows = [(job_id,) for job_id in sorted(ids)]
+            faults = yield from _audit_call(core, shard, "audit_jobs", rows)
             if faults:
                 return [fault(row) for row in faults]
         if len(found) < PAGE:
@@ -142,33 +159,29 @@ def _suspects(core: Core, shard: int, queue: str) -> Operation[list[str]]:
 
 
 def fault(row: Sequence[bytes]) -> str:
-    """Describe a fault from the id of a job and the words of a script."""
+    """Return the description of a fault; the row has the job id and the text of the fault."""
     return f"job {row[0].decode()!r} {row[1].decode()}"
 
 
 def audit_tags(core: Core, shard: int) -> Operation[list[str]]:
-    """Return what is wrong with the index of tags of a shard."""
+    """Return the faults in the tag index of a shard."""
+
+    def read(*, offset: int, count: int) -> Operation[dict[str, int]]:
+        return (yield from top_of_shards(core, [shard], 0, offset, count))[0]
+
     problems: list[str] = []
-    looked_at = 0
-    while True:
-        [found] = yield from top_of_shards(core, [shard], 0, looked_at, PAGE)
-        for name in found:
-            problems += yield from _audit_tag(core, shard, name)
-        looked_at += len(found)
-        if len(found) < PAGE:
-            return problems
+    for name in chain.from_iterable((yield from all_pages(read, size=PAGE))):
+        problems += yield from _audit_tag(core, shard, name)
+    return problems
 
 
 def _audit_tag(core: Core, shard: int, name: str) -> Operation[list[str]]:
-    problems: list[str] = []
-    seen = 0
-    while True:
-        call = build("audit_tag", list, tag=name, offset=seen, count=PAGE)
-        looked_at, counted, indexed, *faults = yield from ask_one(core, shard, call)
-        seen += looked_at
-        problems += [fault(row) for row in faults]
-        if looked_at < PAGE:
-            break
+    read = partial(_audit_call, core, shard, "audit_tag", tag=name)
+    pages = yield from all_pages(read, size=PAGE, length=itemgetter(0))
+    problems = [fault(row) for page in pages for row in page[3:]]
+    _, counted, indexed, *_ = pages[-1]
     if counted != indexed:
-        problems.append(f"tag {name!r}: the counter says {counted} jobs, there are {indexed}")
+        problems.append(
+            f"tag {name!r}: the counter says {counted} jobs, but the index has {indexed}"
+        )
     return problems

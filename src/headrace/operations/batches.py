@@ -1,4 +1,4 @@
-"""Split calls about many jobs into batches: by shard, with a bounded number of jobs each."""
+"""Split a call about many jobs into batches of limited size, each for one shard."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from headrace.engine.call import Arg, Call
-from headrace.errors import ServerUnavailable
 from headrace.operations.core import Core
 from headrace.operations.requests import ask, ask_one
 from headrace.transport.drive import Operation
@@ -16,12 +15,17 @@ Row = tuple[Arg, ...]
 R = TypeVar("R", bound=tuple[Any, ...])
 
 
+def chunks(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    """Split items into parts of up to `size` items."""
+    return [items[first : first + size] for first in range(0, len(items), size)]
+
+
 def rounds(
     core: Core, rows: Sequence[tuple[Any, ...]], most: int | None = None
 ) -> Iterator[list[tuple[int, list[int]]]]:
-    """Yield round trips: for each shard the positions of up to `most` rows.
+    """Yield one batch per round trip, with the positions of up to `most` rows for each shard.
 
-    The first value of a row is the id of its job. The default of `most` is Limits.batch.
+    The first value of a row is the job id. The default of `most` is Limits.batch.
     """
     by_shard: dict[int, list[int]] = {}
     for position, row in enumerate(rows):
@@ -44,7 +48,7 @@ def in_batches(
 ) -> Operation[list[T]]:
     """Make calls of up to `most` rows per shard and return one answer per row, in order.
 
-    Raises ServerUnavailable with maybe_done=True if a later batch fails after an earlier one was
+    Raises ServerUnavailable with maybe_done=True if a batch fails after an earlier batch was
     answered.
     """
     if core.shards == 1 and 0 < len(rows) <= (most or core.limits.batch):
@@ -52,11 +56,7 @@ def in_batches(
     answers: dict[int, T] = {}
     for batch in rounds(core, rows, most):
         calls = [(shard, make([rows[i] for i in positions])) for shard, positions in batch]
-        try:
-            replies = yield from ask(core, calls)
-        except ServerUnavailable as error:
-            error.maybe_done = error.maybe_done or bool(answers)
-            raise
+        replies = yield from ask(core, calls, part_done=bool(answers))
         for (_, positions), found in zip(batch, replies, strict=True):
             answers.update(zip(positions, found, strict=True))
     return [answers[position] for position in range(len(rows))]

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import time
+from copy import copy
+from typing import Any, Self
 from uuid import uuid4
 
 from headrace.codecs.codec import Codec
+from headrace.engine import check
 from headrace.engine.call import Call
-from headrace.engine.check import Limits
+from headrace.engine.check import Durability, Limits
 from headrace.engine.script import Library
 from headrace.engine.shard import prefix, shard_of
 from headrace.operations.held_leases import HeldLeases
 
-# Remembered fast paths, one per queue and shard. At this number all are forgotten.
-FAST_PATHS_KEPT = 10_000
-
-
-@dataclass(slots=True)
-class FastPath:
-    """The script that puts a job without options on one shard, and when to try it again."""
-
-    op: str = "put_one"
-    not_before: float = 0.0
+# Seconds after which a client tries functions again that a server has refused to load.
+SCRIPTS_FOR = 60.0
 
 
 class Core:
@@ -30,23 +24,6 @@ class Core:
 
     The transport is a Transport for a Client and an AsyncTransport for an AsyncClient.
     """
-
-    __slots__ = (
-        "_fast_paths",
-        "_prefixes",
-        "_shas",
-        "codec",
-        "held_leases",
-        "instance",
-        "library",
-        "limits",
-        "namespace",
-        "next_shard",
-        "retry_for",
-        "shards",
-        "timeout",
-        "transport",
-    )
 
     def __init__(
         self,
@@ -58,6 +35,7 @@ class Core:
         library: Library,
         retry_for: float,
         timeout: float,
+        durability: Durability = 0,
     ) -> None:
         self.transport = transport
         self.namespace = namespace
@@ -66,12 +44,22 @@ class Core:
         self.library = library
         self.retry_for = retry_for
         self.timeout = timeout
+        self.durability = durability
+        # The durabilities that the servers are known to support.
+        self.supported: set[Durability] = set()
         self.next_shard = 0
         self.held_leases: list[HeldLeases] = []
-        self._fast_paths: dict[tuple[int, str], FastPath] = {}
         self.instance = uuid4().hex
-        self._shas: dict[str, bytes] = {}
+        self._scripts_until = 0.0
         self.use_shards(1)
+
+    def with_durability(self, durability: Durability | None) -> Self:
+        """Return a view with another durability of puts and outcomes; None changes nothing."""
+        if durability is None:
+            return self
+        other = copy(self)
+        other.durability = check.durability(durability)
+        return other
 
     def use_shards(self, shards: int) -> None:
         """Set the number of shards."""
@@ -82,29 +70,39 @@ class Core:
         """Return the shard of a job."""
         return 0 if self.shards == 1 else shard_of(job_id, self.shards)
 
-    def fast_path(self, shard: int, queue: str) -> FastPath:
-        """Return the remembered fast path of a queue on a shard."""
-        path = self._fast_paths.get((shard, queue))
-        if path is None:
-            if len(self._fast_paths) >= FAST_PATHS_KEPT:
-                self._fast_paths.clear()
-            path = self._fast_paths[shard, queue] = FastPath()
-        return path
-
     def channel(self, shard: int, role: str, name: str) -> tuple[int, str]:
-        """Return a channel for notices with its shard; roles are in `headrace.engine.keys`."""
+        """Return the shard and the full name of a channel; `headrace.engine.keys` has the roles."""
         return shard, f"{prefix(self.namespace, shard)}{role}:{name}"
 
     def key(self, shard: int, name: str) -> str:
-        """Return the full key for a key name of a shard; `headrace.engine.keys` has the names."""
+        """Return the full key for a key name on a shard; `headrace.engine.keys` has the names."""
         return f"{prefix(self.namespace, shard)}{name}"
 
     def words(self, shard: int, call: Call[Any], *, again: bool = False) -> tuple[Any, ...]:
-        """Return the EVALSHA command of a call on a shard.
+        """Return the command of a call on a shard.
 
-        `again` tells the script that an earlier attempt of this call may have been carried out.
+        `again` tells the server that an earlier attempt of this call may have been carried out.
         """
-        sha = self._shas.get(call.op)
-        if sha is None:
-            sha = self._shas[call.op] = self.library[call.op].sha.encode()
-        return (b"EVALSHA", sha, b"1", self._prefixes[shard], b"1" if again else b"0", *call.args)
+        operation = self.library[call.op]
+        key, repeated = self._prefixes[shard], b"1" if again else b"0"
+        if self._scripts_until and time.monotonic() < self._scripts_until:
+            word, sha = (
+                b"EVALSHA_RO" if operation.script.read_only else b"EVALSHA",
+                operation.script.sha,
+            )
+            return (word, sha, b"1", key, repeated, *call.args, call.op)
+        word = b"FCALL_RO" if operation.script.read_only else b"FCALL"
+        return (word, operation.function, b"1", key, repeated, *call.args)
+
+    def use_scripts(self) -> None:
+        """Run the library as a script for a while, because a server refused functions."""
+        self._scripts_until = time.monotonic() + SCRIPTS_FOR
+
+    def use_functions(self) -> None:
+        """Run the library as functions again."""
+        self._scripts_until = 0.0
+
+    @property
+    def uses_scripts(self) -> bool:
+        """Whether calls run the library as a script."""
+        return time.monotonic() < self._scripts_until

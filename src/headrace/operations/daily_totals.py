@@ -1,4 +1,4 @@
-"""The counts and statistics of queues on a shard, for one day, read at one moment."""
+"""The counts and statistics of queues on one shard, for one day, read in one atomic step."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.engine.call import build
 from headrace.engine.statistics import Series, read_series
+from headrace.operations.batches import chunks
 from headrace.operations.core import Core
 from headrace.operations.queues import text_map
 from headrace.operations.requests import ask_one
@@ -19,7 +20,10 @@ QUEUES_A_CALL = 200
 
 @dataclass(frozen=True, slots=True)
 class DailyTotals:
-    """The books of a queue on a shard and its statistics of one day, up to an event number."""
+    """The counters (books) of a queue and the statistics of the queue for one day, on one shard.
+
+    The counters and the statistics include every event up to event number `number`.
+    """
 
     number: int
     day: int
@@ -34,10 +38,9 @@ class DailyTotals:
 def daily_totals(
     core: Core, shard: int, queues: Sequence[str], day: int = TODAY
 ) -> Operation[dict[str, DailyTotals]]:
-    """Return the totals of queues on a shard. Days are counted from 1970-01-01."""
+    """Return the totals of queues on a shard; `day` is the number of days since 1970-01-01."""
     found: dict[str, DailyTotals] = {}
-    for first in range(0, len(queues), QUEUES_A_CALL):
-        names = queues[first : first + QUEUES_A_CALL]
+    for names in chunks(queues, QUEUES_A_CALL):
         call = build("day_totals", list, [(name,) for name in names], day=day)
         number, of_day, *rows = yield from ask_one(core, shard, call)
         for name, row in zip(names, rows, strict=True):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol, Unpack
+from typing import Any, Unpack
 
 from headrace.engine.call import Answer, Call, build, each_state, pack
 from headrace.engine.check import listed, text
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations.batches import in_batches
 from headrace.operations.core import Core
+from headrace.operations.durability import confirmed
 from headrace.operations.finishing import sole
 from headrace.operations.ids import (
     MOST_LINKS,
@@ -20,7 +21,7 @@ from headrace.operations.ids import (
     spare_id,
 )
 from headrace.operations.jobs import checked_rows
-from headrace.operations.protocols import ClientLike
+from headrace.operations.protocols import ClientLike, GroupLike
 from headrace.operations.putting import (
     Item,
     check_order,
@@ -35,17 +36,17 @@ from headrace.operations.requests import ask_one
 from headrace.options import JobOptions, Put, check_options
 from headrace.transport.drive import Operation
 
-# Dependencies of a job that exists.
+# Dependencies of an existing job.
 
 
 def depend(client: ClientLike, job_id: str, on: Iterable[str]) -> Operation[str]:
-    """Add dependencies to a job and return its new state.
+    """Add dependencies to a job and return the job's new state.
 
     The job must be waiting, scheduled or blocked. Dependencies that are complete or unknown count
     as fulfilled.
 
     Raises DependencyRefused if the job would depend on itself or on more than 1,000 jobs,
-    JobNotFound if it does not exist, WrongState if it runs or is finished.
+    JobNotFound if the job does not exist, and WrongState if the job is running or finished.
 
         client.dependencies.add("report", ["import-1", "import-2"])
     """
@@ -55,9 +56,11 @@ def depend(client: ClientLike, job_id: str, on: Iterable[str]) -> Operation[str]
 
 
 def undepend(client: ClientLike, job_id: str, *ids: str) -> Operation[str]:
-    """Remove dependencies of a blocked job, all of them if no ids are given; return its new state.
+    """Remove dependencies of a blocked job (all, if no ids are passed); return the job's new state.
 
-    Raises JobNotFound if the job does not exist, WrongState if it is not blocked.
+    Raises JobNotFound if the job does not exist, and WrongState if the job is not blocked.
+
+        client.dependencies.remove("summary", "import-1")
     """
     core = client.core
     text("id", job_id, core.limits.name)
@@ -75,29 +78,20 @@ def _change(core: Core, op: str, job_id: str, parents: bytes) -> Operation[str]:
 # Groups.
 
 
-class GroupLike(Protocol):
-    """A group of a client."""
-
-    @property
-    def core(self) -> Core:
-        """The shared state of the client."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """The name."""
-        ...
-
-
 def group_name(core: Core, name: str | None) -> str:
-    """Return the checked name of a group, or a new name if none is given."""
+    """Check and return the name of a group; return a new name if the name is None."""
     return new_id() if name is None else text("group", name, core.limits.name)
 
 
 def put_member(
     group: GroupLike, /, queue: str, data: Any, **options: Unpack[JobOptions]
 ) -> Operation[str]:
-    """Put a job into a queue as a member of the group and return its id; see Queue.put."""
+    """Put a job into a queue as a member of the group and return the job id; see Queue.put.
+
+    Raises the errors of Queue.put.
+
+        group.put("resize", {"image": "cat.png"})
+    """
     target = QueueRef(group.core, queue)
     return (yield from put_with_options(target, data, {**options, "group": group.name}))
 
@@ -105,7 +99,12 @@ def put_member(
 def put_members(
     group: GroupLike, /, queue: str, items: Iterable[Any], **options: Unpack[JobOptions]
 ) -> Operation[list[str]]:
-    """Put many jobs as members of the group and return their ids; see Queue.put_many."""
+    """Put many jobs as members of the group and return the job ids; see Queue.put_many.
+
+    Raises the errors of Queue.put_many.
+
+        group.put_many("resize", images)
+    """
     target = QueueRef(group.core, queue)
     options["group"] = group.name
     return (yield from put_many(target, items, **options))
@@ -114,17 +113,27 @@ def put_members(
 def then(
     group: GroupLike, /, queue: str, data: Any, **options: Unpack[JobOptions]
 ) -> Operation[str]:
-    """Put a job that starts when every member of the group is finished, and return its id.
+    """Put a job that starts when every member of the group is finished, and return the job id.
 
-    Members may be added until then. If a member fails, `if_dependency_fails` decides about the job;
-    with "run" a failed member counts as finished. The other options are those of Queue.put.
+    Members may be added until the last member is finished. If a member fails, `if_dependency_fails`
+    decides what happens to the job. With "run", a failed member counts as finished. The other
+    options are those of Queue.put.
+
+    Raises the errors of Queue.put.
+
+        group.then("notify", {"to": "ada@example.org"}, if_dependency_fails="run")
     """
     target = QueueRef(group.core, queue)
     return (yield from put_with_options(target, data, options, after=group.name))
 
 
 def pending(group: GroupLike) -> Operation[int]:
-    """Return how many members are not finished yet; a failed member is not finished."""
+    """Return the number of unfinished members; a failed member counts as unfinished.
+
+    Raises ServerUnavailable if the server does not answer.
+
+        print(group.pending())
+    """
     core = group.core
     call = build("pending", list, [(group.name,)])
     [members] = yield from ask_one(core, core.shard_of(group.name), call)
@@ -140,12 +149,12 @@ def chain(
     *,
     if_dependency_fails: str | None = None,
 ) -> Operation[list[str]]:
-    """Put jobs that each depend on the one before, in one atomic step; return their ids in order.
+    """Put jobs that each depend on the previous job, in one atomic step; return the ids in order.
 
-    A step is a tuple of a queue and data, or of a queue and a Put(data, id=..., priority=...).
+    A step is a tuple (queue, data) or (queue, Put(data, id=..., priority=...)).
 
-    Raises InvalidArgument if a step is malformed or the jobs cannot share a shard, JobExists if a
-    `unique` value is taken.
+    Raises InvalidArgument if a step is malformed or the jobs cannot share a shard, and JobExists if
+    another job has the same `unique` value.
 
         client.chain([("fetch", {"url": url}), ("parse", {}), ("store", Put({}, priority=5))])
     """
@@ -155,10 +164,12 @@ def chain(
     rows = _chained(core, every, shared)
     if sum(len(parents_of_row(row, {})) for row in rows) > MOST_LINKS:
         raise InvalidArgument(
-            f"a chain may have {MOST_LINKS} dependencies; let steps wait for a group"
+            f"a chain may have at most {MOST_LINKS} dependencies; let a step depend on one job "
+            "that waits for a group (group.then)"
         )
-    call = put_call(every[0][0], rows, pack(shared) if shared else b"", "move", new_nonce())
-    answers = yield from ask_one(core, core.shard_of(rows[0][0]), call)
+    call = put_call(every[0][0], rows, shared, "move", new_nonce())
+    request = ask_one(core, core.shard_of(rows[0][0]), call)
+    answers = yield from confirmed(core, None, request)
     for answer in answers:
         if isinstance(answer, HeadraceError):
             raise answer
@@ -168,7 +179,7 @@ def chain(
 def _checked_steps(core: Core, steps: Iterable[tuple[str, Any]]) -> list[tuple[str, Put]]:
     every = listed("steps", steps, "(queue, data)")
     if not 1 <= len(every) <= core.limits.batch:
-        raise InvalidArgument(f"a chain has 1 to {core.limits.batch} steps, not {len(every)}")
+        raise InvalidArgument(f"a chain must have 1 to {core.limits.batch} steps, not {len(every)}")
     found = []
     for step in every:
         if not isinstance(step, tuple) or len(step) != 2:
@@ -181,7 +192,7 @@ def _checked_steps(core: Core, steps: Iterable[tuple[str, Any]]) -> list[tuple[s
 
 
 def _anchors(core: Core, steps: list[tuple[str, Put]]) -> Iterator[str]:
-    """Yield the names that decide on which shard the chain must be."""
+    """Yield the names that determine the shard of the chain."""
     for _, item in steps:
         for name in ("id", "group", "key"):
             value: Any = item.options.get(name)

@@ -1,4 +1,4 @@
-"""The event log of each shard: its ends, the positions of events, and its entries."""
+"""Read the event logs of the shards; find entries by number, by time, or at either end."""
 
 from __future__ import annotations
 
@@ -7,32 +7,40 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.engine import keys
 from headrace.engine.call import build
 from headrace.engine.check import whole
 from headrace.engine.events import Event, entry_number, read_event
+from headrace.operations.batches import chunks
 from headrace.operations.core import Core
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import text_map
 from headrace.operations.requests import ask, raw
 from headrace.transport.drive import Operation
+from headrace.transport.transport import Command
 
-# The server finds each by about 30 reads of the log.
+# The maximum number of events to look up in one call. The server needs about 30 reads per event.
 SOUGHT_A_CALL = 200
+# The maximum number of entries that a reader of the whole log reads in one call.
+ENTRIES_PER_READ = 5000
+# The maximum time that one command waits for the next event.
+FOLLOW_MS = 1000
 
 _ENTRY_ID = re.compile(r"[0-9]{1,15}-[0-9]{1,15}")
 
 
 def is_entry_id(text: str) -> bool:
-    """Return whether this is the id of a log entry, <milliseconds>-<number>."""
+    """Return whether a text is the id of a log entry, <milliseconds>-<number>."""
     return _ENTRY_ID.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class ShardLog:
-    """The event log of a shard. Entries are ids, <milliseconds>-<number>.
+    """The event log of a shard.
 
-    trimmed is the number of events that were removed, and dropped the number of those that some
-    lake missed. marks has the last entry of each lake.
+    `oldest` and `newest` are entry ids, <milliseconds>-<number>. `trimmed` is the number of events
+    that were removed. `dropped` counts the removed events that at least one lake had not read.
+    `marks` maps each lake to the id of the last entry that the lake has read.
     """
 
     shard: int
@@ -45,20 +53,20 @@ class ShardLog:
 
     @property
     def newest_number(self) -> int:
-        """The number of the newest event, and so of all events ever."""
+        """The number of the newest event. This number equals the number of events ever written."""
         return entry_number(self.newest)
 
     @property
     def oldest_number(self) -> int:
-        """The number of the oldest event in the log, or of the next event if it is empty."""
+        """The number of the oldest event in the log, or of the next event if the log is empty."""
         return entry_number(self.oldest) if self.oldest else self.newest_number + 1
 
 
 @dataclass(frozen=True, slots=True)
 class LogEnds:
-    """The ids of the oldest entry in a log, None if it is empty, and of the newest ever.
+    """The ids of the oldest entry in a log and of the newest entry ever written.
 
-    The newest is "0-0" before the first event.
+    `oldest` is None if the log is empty. `newest` is "0-0" before the first event.
     """
 
     oldest: str | None
@@ -66,12 +74,12 @@ class LogEnds:
 
 
 def log_ends(core: Core) -> Operation[list[LogEnds]]:
-    """Return the ends of the log of each shard."""
+    """Return the oldest and the newest entry of the log of each shard."""
     return [LogEnds(log.oldest, log.newest) for log in (yield from logs(core))]
 
 
 def logs(core: Core) -> Operation[list[ShardLog]]:
-    """Return facts about the event log of each shard."""
+    """Return the state of each event log: its ends, its counts, and how far each lake has read."""
     calls = [(shard, build("lake_marks", _log(shard))) for shard in range(core.shards)]
     return (yield from ask(core, calls))
 
@@ -95,34 +103,29 @@ def _log(shard: int) -> Callable[[Any], ShardLog]:
 def seek_entries(
     core: Core, numbers: Mapping[int, Sequence[int]]
 ) -> Operation[dict[int, list[str]]]:
-    """Return the ids of the entries with these numbers, by shard.
+    """Return the ids of the log entries with these event numbers, by shard.
 
-    For trimmed entries see seek_events.lua. A shard with an empty log has none.
+    The list of a shard with an empty log is empty. seek_events.lua explains the result for trimmed
+    entries.
     """
     calls = [
         (shard, build("seek_events", list, [(number,) for number in part]))
         for shard, wanted in numbers.items()
-        for part in (
-            wanted[first : first + SOUGHT_A_CALL] for first in range(0, len(wanted), SOUGHT_A_CALL)
-        )
+        for part in chunks(wanted, SOUGHT_A_CALL)
     ]
     found: dict[int, list[str]] = {shard: [] for shard in numbers}
-    for (shard, _), reply in zip(
-        calls, (yield from ask(core, calls)) if calls else [], strict=True
-    ):
+    for (shard, _), reply in zip(calls, (yield from ask(core, calls)), strict=True):
         found[shard] += [entry_id.decode() for entry_id in reply[2:]]
     return found
 
 
 def newest_before(core: Core, ms: int, shards: Sequence[int]) -> Operation[dict[int, str]]:
-    """Return the id of the newest entry before a time, for each shard that has one."""
-    replies = yield from raw(
-        core,
-        [
-            (shard, ("XREVRANGE", core.key(shard, "events"), ms - 1, "-", "COUNT", 1))
-            for shard in shards
-        ],
-    )
+    """Return the id of the newest entry before a time, for each shard that has such an entry."""
+    commands: list[Command] = [
+        (shard, ("XREVRANGE", core.key(shard, keys.EVENTS), ms - 1, "-", "COUNT", 1))
+        for shard in shards
+    ]
+    replies = yield from raw(core, commands)
     return {
         shard: entries[0][0].decode()
         for shard, entries in zip(shards, replies, strict=True)
@@ -133,11 +136,11 @@ def newest_before(core: Core, ms: int, shards: Sequence[int]) -> Operation[dict[
 def read_entries(
     core: Core, shard: int, after: str, upto: str, count: int
 ) -> Operation[list[tuple[bytes, list[bytes]]]]:
-    """Return up to `count` entries after one id and up to another.
+    """Return up to `count` entries after the id `after`, up to and including the id `upto`.
 
-    An entry is its id and a flat list of field names and values.
+    An entry is a tuple of its id and a flat list of field names and values.
     """
-    command = ("XRANGE", core.key(shard, "events"), f"({after}", upto, "COUNT", count)
+    command = ("XRANGE", core.key(shard, keys.EVENTS), f"({after}", upto, "COUNT", count)
     [entries] = yield from raw(core, [(shard, command)])
     found: list[tuple[bytes, list[bytes]]] = entries
     return found
@@ -148,7 +151,7 @@ def events(
 ) -> Operation[list[Event]]:
     """Return up to `count` events of each shard, oldest first.
 
-    after has, by shard, the id of the last entry that was read.
+    `after` maps each shard to the id of the last entry that was read.
     """
     core = client.core
     whole("count", count, 1, 10_000)
@@ -159,20 +162,45 @@ def events(
     return found
 
 
-def read_log(core: Core, shard: int, start: str, count: int) -> Operation[list[Event]]:
-    """Return up to `count` events of a shard from a stream position on."""
-    key = core.key(shard, "events")
-    [entries] = yield from raw(core, [(shard, ("XRANGE", key, start, "+", "COUNT", count))])
+def next_events(
+    client: ClientLike, seen: dict[int, str], count: int, follow_until: int | None
+) -> Operation[list[Event]]:
+    """Return the next events of each shard, and update `seen`.
+
+    `seen` maps each shard to the id of the last entry that was read. If there are no new events and
+    `follow_until` is None, return an empty list. Otherwise wait for events until the client is
+    closed. `follow_until` is the number of times that the client had been closed at the start.
+    """
+    transport = client.core.transport
+    while not (found := (yield from events(client, after=seen, count=count))):
+        if follow_until is None or transport.closings > follow_until:
+            return []
+        yield from wait_for_event(client, seen, FOLLOW_MS)
+    seen.update((event.shard, event.entry_id) for event in found)
+    return found
+
+
+def read_log(
+    core: Core, shard: int, start: str, count: int, *, newest_first: bool = False
+) -> Operation[list[Event]]:
+    """Return up to `count` events of a shard, starting at a position in the stream.
+
+    With `newest_first`, return the events before this position, newest first.
+    """
+    order, end = ("XREVRANGE", "-") if newest_first else ("XRANGE", "+")
+    command = (order, core.key(shard, keys.EVENTS), start, end, "COUNT", count)
+    [entries] = yield from raw(core, [(shard, command)])
     return [read_event(shard, entry_id, pairs) for entry_id, pairs in entries]
 
 
 def wait_for_event(client: ClientLike, seen: dict[int, str], milliseconds: int) -> Operation[None]:
-    """Wait until a shard has an event after the last one seen, or until the time is over."""
+    """Wait until a shard has an event after its entry in `seen`, or until the time is over."""
     core = client.core
     for shard in range(core.shards):
-        # The server must answer before the connection counts as broken.
+        # Block for less than the connection's timeout. Otherwise the connection would count as
+        # broken.
         block = max(1, round(min(milliseconds, 500 * core.timeout)) // core.shards)
-        key = core.key(shard, "events")
+        key = core.key(shard, keys.EVENTS)
         last = seen.get(shard, "0-0")
         words = ("XREAD", "BLOCK", block, "COUNT", 1, "STREAMS", key, last)
         [found] = yield from raw(core, [(shard, words)])

@@ -1,41 +1,126 @@
-"""Retry or cancel many failed jobs, oldest first, in steps of bounded size."""
+"""Count, list, retry and cancel failed jobs, by failure type.
+
+The bulk retry and the bulk cancel process the jobs oldest first, in steps of bounded size.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count
 from math import inf
 from typing import Any
 
-from headrace.engine.call import Answer, Call, build, each_state, is_refusal, optional, pack
-from headrace.engine.check import LONGEST_MS, Span, milliseconds, text, whole
+from headrace.engine import keys
+from headrace.engine.call import Call, build, is_refusal, optional, pack
+from headrace.engine.check import LONGEST_MS, Span, milliseconds, page, text, whole
 from headrace.engine.settings import rate_to_wire
 from headrace.engine.timestamps import EPOCH
 from headrace.errors import InvalidArgument, ServerUnavailable
-from headrace.operations.batches import Row, in_batches
+from headrace.operations.batches import in_batches
 from headrace.operations.core import Core
 from headrace.operations.ids import new_nonce
-from headrace.operations.jobs import checked_rows, failures
-from headrace.operations.paging import page_reader
+from headrace.operations.jobs import page_of_failed
+from headrace.operations.paging import all_items, page_call
 from headrace.operations.protocols import ClientLike
-from headrace.operations.queues import LISTED, queues
-from headrace.operations.requests import ask
+from headrace.operations.queues import queues
+from headrace.operations.requests import ask, ask_all
 from headrace.operations.values import Bulk, FailureGroup, Page
 from headrace.transport.drive import Operation
 
+# The maximum number of failure types to read from each shard, most frequent first.
+MOST_TYPES = 10_000
 STEP = 500
 NEVER = 2**53
 MOST_GROUPS = 100
 DONE = b"DONE"
 REFUSED = (b"HAS_DEPENDENTS", b"UNIQUE_TAKEN")
 
-# The id of a failed job, when it failed, and the delay of its retry in milliseconds.
+# The id of a failed job, the time of its failure, and the delay of its retry, in milliseconds.
 FailedRow = tuple[str, int, int]
 Progress = Callable[[Bulk], object]
 MakeCall = Callable[[Sequence[FailedRow]], Call[list[bytes]]]
+
+
+def failure_counts(
+    client: ClientLike, *, offset: int = 0, count: int = 25
+) -> Operation[dict[str, int]]:
+    """Return the number of failed jobs of each failure type, most frequent type first.
+
+    Raises InvalidArgument if `offset` or `count` is out of range.
+
+        for failure, jobs in client.failures.counts().items():
+            print(failure, jobs)
+    """
+    core = client.core
+    offset, count = page(offset, count)
+    # Read all types from each shard: a type that is frequent in total may be rare on each shard.
+    call = build("failures", list, offset=0, count=MOST_TYPES)
+    return ranked_failures((yield from ask_all(core, call)), offset, count)
+
+
+def ranked_failures(replies: Sequence[list[bytes]], offset: int, count: int) -> dict[str, int]:
+    """Sum the counts of failure types over all shards; return a page, most frequent first."""
+    totals = Counter[str]()
+    for reply in replies:
+        for kind, times in zip(reply[::2], reply[1::2], strict=True):
+            totals[kind.decode()] += int(times)
+    ranked = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
+    return dict(ranked[offset : offset + count])
+
+
+def failed_jobs(
+    client: ClientLike, failure: str, *, offset: int = 0, count: int = 25
+) -> Operation[Page]:
+    """Return a page of the jobs that failed with a failure type, most recent first.
+
+    Raises InvalidArgument if `offset` or `count` is out of range.
+
+        page = client.failures.jobs("smtp")
+        print(page.total, [job.id for job in page.jobs])
+    """
+    text("failure", failure, client.core.limits.name)
+    return (yield from page_of_failed(client, failure, *page(offset, count), newest_first=True))
+
+
+def failure_groups(
+    client: ClientLike, *, offset: int = 0, count: int = 25
+) -> Operation[list[FailureGroup]]:
+    """Return the failure types, most frequent first, each with its newest failure.
+
+    Raises InvalidArgument if `offset` is negative or `count` is not from 1 to 100.
+
+        for group in client.failures.groups():
+            print(group.type, group.count, group.message)
+    """
+    core = client.core
+    whole("count", count, 1, MOST_GROUPS)
+    totals = yield from failure_counts(client, offset=offset, count=count)
+    calls: list[tuple[int, Call[Page]]] = [
+        (shard, page_call(core, keys.failures, kind, 0, 1, newest_first=True))
+        for kind in totals
+        for shard in range(core.shards)
+    ]
+    pages = (yield from ask(core, calls)) if calls else []
+    return [
+        group
+        for at, (kind, total) in enumerate(totals.items())
+        for group in _group(kind, total, pages[at * core.shards : (at + 1) * core.shards])
+    ]
+
+
+def _group(kind: str, total: int, pages: list[Page]) -> Iterator[FailureGroup]:
+    found = [
+        (job.failure.at, job.id, job.queue or "", job.failure.message)
+        for page in pages
+        for job in page.jobs
+        if job.failure is not None
+    ]
+    # `found` is empty if all jobs of this type were retried or cancelled after they were counted.
+    for at, job_id, queue, message in sorted(found)[-1:]:
+        yield FailureGroup(kind, total, at, message, queue, job_id)
 
 
 def retry_failed(
@@ -54,12 +139,13 @@ def retry_failed(
 ) -> Operation[Bulk]:
     """Retry failed jobs of a failure type, a queue or a tag, and return a report.
 
-    It selects jobs that failed from `since` until before `until`, oldest first, up to `count`. Jobs
-    that fail after the call began, or that change meanwhile, are not touched. They start after
-    `delay`; `pace` ("100/s") spreads their starts. `dry_run` only counts. `on_progress` is called
-    with the report so far. If the call is interrupted, call it again.
+    The call selects up to `count` jobs that failed at or after `since` and before `until`, oldest
+    first. Jobs that fail or change after the call begins are ignored. The retried jobs start after
+    `delay`; `pace`, such as "100/s", spreads their starts over time. With `dry_run` the jobs are
+    only counted. `on_progress` is called with the current report after each step. If the call is
+    interrupted, repeat the call.
 
-    Raises InvalidArgument if `since` or `until` has no time zone or `pace` is malformed.
+    Raises InvalidArgument if `since` or `until` has no time zone, or if `pace` is malformed.
 
         report = client.failures.retry("smtp", queue="mail", pace="100/s")
         print(report.matched, report.done, report.refused)
@@ -93,7 +179,9 @@ def cancel_failed(
 ) -> Operation[Bulk]:
     """Delete failed jobs, selected as in `failures.retry`, and return a report.
 
-    A job that has dependents is refused and counted as such in the report.
+    A job that has dependents is not deleted; the report counts the job as refused.
+
+    Raises InvalidArgument if `since` or `until` has no time zone.
 
         client.failures.cancel("smtp", until=yesterday, dry_run=True)
     """
@@ -112,25 +200,9 @@ def cancel_failed(
     )
 
 
-def cancel_chosen(
-    client: ClientLike, ids: Sequence[str], *, state: str | None = None, cascade: bool = False
-) -> Operation[list[Answer]]:
-    """Delete jobs that are still in `state`; return the former state of each, or its error.
-
-    A job whose dependents stay is refused; the others are still deleted.
-    """
-
-    def make(rows: Sequence[Row]) -> Call[list[Answer]]:
-        expected = pack([state or ""] * len(rows))
-        decode = each_state([str(job_id) for (job_id,) in rows])
-        return build("cancel", decode, rows, cascade=int(cascade), expected=expected)
-
-    return (yield from in_batches(client.core, checked_rows(client.core, ids), make))
-
-
 @dataclass(frozen=True, slots=True)
 class _Selection:
-    """The failed jobs that a call selects; times are in milliseconds."""
+    """The criteria by which a call selects failed jobs; times are in milliseconds."""
 
     failure: str | None
     queue: str | None
@@ -140,18 +212,17 @@ class _Selection:
     count: float
 
     def lists(self, client: ClientLike) -> Operation[list[tuple[str, str]]]:
-        """Return the lists to search, each as (role, name)."""
+        """Return the job lists to search, each as (role, name).
+
+        A list has the role keys.failures and the name of a failure type, or the role keys.failed
+        and the name of a queue.
+        """
         if self.failure is not None:
-            return [("failures", self.failure)]
+            return [(keys.failures, self.failure)]
         if self.queue is not None:
-            return [("failed", self.queue)]
-        found: list[tuple[str, str]] = []
-        for offset in itertools.count(0, LISTED):
-            counted = yield from queues(client, offset=offset, count=LISTED)
-            found += [("failed", name) for name, counts in counted.items() if counts.failed]
-            if len(counted) < LISTED:
-                break
-        return found
+            return [(keys.failed, self.queue)]
+        counted = yield from all_items(queues, client)
+        return [(keys.failed, name) for name, counts in counted if counts.failed]
 
     def step(self, role: str, name: str, until: float, cursor: bytes) -> Call[list[Any]]:
         return build(
@@ -159,8 +230,8 @@ class _Selection:
             list,
             role=role,
             name=name,
-            failure=optional(None if role == "failures" else self.failure),
-            queue=optional(None if role == "failed" else self.queue),
+            failure=optional(None if role == keys.failures else self.failure),
+            queue=optional(None if role == keys.failed else self.queue),
             tag=optional(self.tag),
             since=self.since,
             until_=until,
@@ -196,18 +267,18 @@ def _ms(what: str, value: object) -> int:
 
 
 def _delays(delay_ms: int, pace: str | None) -> Iterator[int]:
-    """Return the delays of the first job, the second, and so on, in milliseconds."""
+    """Return the delay of each job in milliseconds, in the order of the jobs."""
     jobs, period_ms = 1, 0
     if pace is not None:
         jobs, period_ms = map(int, rate_to_wire("pace", pace).split("/"))
         if not jobs:
-            raise InvalidArgument("pace must let at least one job start, not 0")
-    return (min(LONGEST_MS, delay_ms + nth * period_ms // jobs) for nth in itertools.count())
+            raise InvalidArgument("pace must allow at least one start per period, not 0")
+    return (min(LONGEST_MS, delay_ms + nth * period_ms // jobs) for nth in count())
 
 
 @dataclass(slots=True)
 class _Search:
-    """The search of one list on one shard: its cursor and the jobs found, oldest first."""
+    """The search through one job list on one shard: the cursor, and the matches, oldest first."""
 
     shard: int
     until: float
@@ -252,7 +323,7 @@ def _change_each(
 def _fill(
     core: Core, selection: _Selection, role: str, name: str, searches: list[_Search]
 ) -> Operation[None]:
-    """Search on until each search has found a job or has ended."""
+    """Continue each search until it has found a job or has reached the end of its list."""
     while unfilled := [search for search in searches if not search.found and not search.ended]:
         calls = [
             (search.shard, selection.step(role, name, search.until, search.cursor))
@@ -264,7 +335,11 @@ def _fill(
 
 
 def _oldest(searches: list[_Search], most: float) -> Iterator[tuple[int, str]]:
-    """Yield the oldest jobs of all searches until one of them must be continued."""
+    """Yield up to `most` jobs, oldest first.
+
+    Stop when a search has used up the page that it read, because its next page may contain the
+    oldest of the remaining jobs.
+    """
     taken = 0
     while taken < most and all(search.found or search.ended for search in searches):
         known = [search for search in searches if search.found]
@@ -282,38 +357,3 @@ def _add_counts(before: Bulk, rows: list[FailedRow], answers: list[bytes]) -> Bu
 
 def _apply(core: Core, rows: list[FailedRow], make: MakeCall | None) -> Operation[list[bytes]]:
     return [] if make is None else (yield from in_batches(core, rows, make))
-
-
-# By failure type.
-
-
-def failure_groups(
-    client: ClientLike, *, offset: int = 0, count: int = 25
-) -> Operation[list[FailureGroup]]:
-    """Return the failure types, most frequent first, each with its newest failure."""
-    core = client.core
-    whole("count", count, 1, MOST_GROUPS)
-    totals = yield from failures(client, offset=offset, count=count)
-    calls: list[tuple[int, Call[Page]]] = [
-        (shard, build("failed", page_reader(core), failure=kind, offset=0, count=1, oldest_first=0))
-        for kind in totals
-        for shard in range(core.shards)
-    ]
-    pages = (yield from ask(core, calls)) if calls else []
-    return [
-        group
-        for at, (kind, total) in enumerate(totals.items())
-        for group in _group(kind, total, pages[at * core.shards : (at + 1) * core.shards])
-    ]
-
-
-def _group(kind: str, total: int, pages: list[Page]) -> Iterator[FailureGroup]:
-    found = [
-        (job.failure.at, job.id, job.queue or "", job.failure.message)
-        for page in pages
-        for job in page.jobs
-        if job.failure is not None
-    ]
-    # The page is empty if all of them were retried or cancelled since they were counted.
-    for at, job_id, queue, message in sorted(found)[-1:]:
-        yield FailureGroup(kind, total, at, message, queue, job_id)

@@ -1,10 +1,13 @@
-"""Finish or renew leased jobs: a worker by its tokens, an operator by job ids."""
+"""Finish or renew leased jobs.
+
+A worker proves with a token that it holds a lease; an operator needs no token.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 from headrace.engine.call import (
     Answer,
@@ -19,6 +22,7 @@ from headrace.engine.call import (
     packed_pair,
 )
 from headrace.engine.check import (
+    Durability,
     Span,
     choice,
     end_of_text,
@@ -30,17 +34,19 @@ from headrace.engine.check import (
 )
 from headrace.engine.timestamps import moment_or_none
 from headrace.errors import HeadraceError, InvalidArgument
-from headrace.operations.batches import Row, in_batches, rounds
+from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
+from headrace.operations.durability import confirmed
 from headrace.operations.ids import batch_of, new_nonce, parents_of
 from headrace.operations.lease_watch import while_finishing
-from headrace.operations.popping import Handout, Popped, pop_after_housekeeping, pop_call
-from headrace.operations.protocols import ClientLike, QueueLike
+from headrace.operations.protocols import ClientLike, LeaseLike
 from headrace.operations.putting import encoded
-from headrace.operations.requests import ask, ask_one
+from headrace.operations.requests import ask_one, unchanged
 from headrace.operations.values import Fail
 from headrace.options import UNSET
 from headrace.transport.drive import Operation
+
+T = TypeVar("T")
 
 POSITIONS = ("front", "back")
 LOG_LINES = 100
@@ -49,37 +55,12 @@ TRACEBACK_BYTES = 8192
 NO_RETRY = -1
 
 
-class LeaseLike(Protocol):
-    """A Lease or an AsyncLease."""
-
-    @property
-    def core(self) -> Core:
-        """The shared state of the client."""
-        ...
-
-    @property
-    def id(self) -> str:
-        """The id of the job."""
-        ...
-
-    @property
-    def token(self) -> str:
-        """The secret that proves the ownership."""
-        ...
+# Another name for UNSET, for arguments that hold a result.
+NO_RESULT = UNSET
 
 
-class Missing:
-    """The type of NO_RESULT, which differs from a result that is None or empty."""
-
-    def __repr__(self) -> str:
-        return "no result"
-
-
-NO_RESULT = Missing()
-
-
-def sole(answers: Sequence[Answer]) -> str:
-    """Return the only answer, or raise it if it is an error."""
+def sole(answers: Sequence[T | HeadraceError]) -> T:
+    """Return the only answer; raise the answer if it is an error."""
     [answer] = answers
     if isinstance(answer, HeadraceError):
         raise answer
@@ -91,32 +72,45 @@ def sole(answers: Sequence[Answer]) -> str:
 
 def complete(
     lease: LeaseLike,
-    result: Any = NO_RESULT,
+    result: Any = UNSET,
     *,
-    data: Any = NO_RESULT,
+    data: Any = UNSET,
     next: str | None = None,  # noqa: A002 - the word users know
     delay: Span = 0,
     depends_on: Iterable[str] | None = None,
+    durability: Durability | None = None,
 ) -> Operation[str]:
-    """Complete the job and store its result, or move it to the next queue; return its new state.
+    """Complete the job or move the job to the next queue; return the job's new state.
 
-    With `next` the job goes to that queue after `delay` seconds, with `data` as its new data if
-    given. It is blocked there until the jobs in `depends_on` are complete.
+    Without `next` the job is complete and `result` is stored. With `next` the job moves to that
+    queue and can run there after `delay` seconds. `data` replaces the data of the job. In the next
+    queue, the job is blocked until the jobs in `depends_on` are complete. With `durability`, the
+    call also waits for the append-only file ("aof") or for a number of replicas.
 
-    Raises LeaseLost if the worker no longer holds the job, InvalidArgument if a result is combined
-    with `next`, or `delay` or `depends_on` is given without it.
+    Raises LeaseLost if the worker no longer holds the job. Raises InvalidArgument if `next` is
+    combined with a result, or if `delay` or `depends_on` is passed without `next`. Raises
+    NotDurable if the server does not confirm the wanted `durability` in time.
 
         lease.complete({"sent": 3})
         lease.complete(next="archive", data={"file": "a.txt"})
     """
     rows = [_completion(lease.core, lease.id, lease.token, result, data)]
-    return (yield from _finish(lease, complete_call(lease.core, rows, next, delay, depends_on)))
+    call = complete_call(lease.core, rows, next, delay, depends_on)
+    return (yield from _finish(lease.core, lease.id, lease.token, call, durability))
 
 
-def _finish(lease: LeaseLike, call: Call[list[Answer]]) -> Operation[str]:
-    core = lease.core
-    request = ask_one(core, core.shard_of(lease.id), call)
-    return sole((yield from while_finishing(core, [(lease.id, lease.token)], request)))
+def _finish(
+    core: Core,
+    job_id: str,
+    token: str,
+    call: Call[list[Answer]],
+    durability: Durability | None = None,
+) -> Operation[str]:
+    def request() -> Operation[str]:
+        asking = ask_one(core, core.shard_of(job_id), call)
+        return sole((yield from while_finishing(core, [(job_id, token)], asking)))
+
+    return (yield from confirmed(core, durability, request()))
 
 
 def complete_many(
@@ -127,10 +121,15 @@ def complete_many(
     next: str | None = None,  # noqa: A002
     delay: Span = 0,
     depends_on: Iterable[str] | None = None,
+    durability: Durability | None = None,
 ) -> Operation[list[Answer]]:
-    """Complete many jobs and return the new state of each, or the error that refused it.
+    """Complete many jobs; return each job's new state, or an error if the server refused the job.
 
-    The arguments are those of Lease.complete, with one result per lease.
+    The arguments are those of Lease.complete, with one result per lease. If the call raises
+    NotDurable, `result` of the error is the list of answers.
+
+    Raises InvalidArgument if the numbers of results and leases differ, or for an argument that
+    Lease.complete refuses.
 
         answers = client.leases.complete(leases, results=[1, 2, 3])
     """
@@ -143,25 +142,28 @@ def complete_many(
         lambda part: complete_call(core, part, next, delay, parents),
         batch_of(core, len(parents or ())),
     )
-    return (yield from while_finishing(core, rows, request))
+    return (yield from confirmed(core, durability, while_finishing(core, rows, request)))
 
 
-def finish(client: ClientLike, job_id: str, result: Any = NO_RESULT) -> Operation[str]:
-    """Complete a running job as an operator and return its new state; its worker loses the lease.
+def finish(client: ClientLike, job_id: str, result: Any = UNSET) -> Operation[str]:
+    """Complete a running job as an operator; the worker loses the lease.
 
-    Raises JobNotFound if there is no such job, WrongState if it is not running.
+    Return the new state of the job. Raises JobNotFound if there is no such job, and WrongState if
+    the job is not running.
+
+        client.finish("import-2", {"rows": 1000})
     """
     core = client.core
     text("id", job_id, core.limits.name)
-    rows = [_completion(core, job_id, OPERATOR, result, NO_RESULT)]
+    rows = [_completion(core, job_id, OPERATOR, result, UNSET)]
     call = complete_call(core, rows, None, 0)
-    return sole((yield from ask_one(core, core.shard_of(job_id), call)))
+    return (yield from _finish(core, job_id, OPERATOR, call))
 
 
 def completions(
     core: Core, leases: Iterable[LeaseLike], results: Iterable[Any] | None
 ) -> list[Row]:
-    """Return the rows of a complete call; without `results` the jobs get no results."""
+    """Return the rows for the script `complete`; without `results` the jobs get no results."""
     proofs = _proofs(leases)
     if results is None:
         return [(job_id, token, b"") for job_id, token in proofs]
@@ -171,13 +173,13 @@ def completions(
             f"results must have one value per lease: {len(proofs)} leases, {len(every)} results"
         )
     return [
-        _completion(core, job_id, token, result, NO_RESULT)
+        _completion(core, job_id, token, result, UNSET)
         for (job_id, token), result in zip(proofs, every, strict=True)
     ]
 
 
 def _proofs(leases: Iterable[LeaseLike]) -> list[tuple[str, str]]:
-    """Return the ids and tokens that prove that the caller holds these leases."""
+    """Return the job id and token of each lease, as proof that the caller holds the lease."""
     try:
         return [(lease.id, lease.token) for lease in listed("leases", leases, "leases")]
     except AttributeError:
@@ -185,14 +187,14 @@ def _proofs(leases: Iterable[LeaseLike]) -> list[tuple[str, str]]:
 
 
 def _completion(core: Core, job_id: str, token: str, result: Any, data: Any) -> Row:
-    if result is NO_RESULT and data is NO_RESULT:
+    if result is UNSET and data is UNSET:
         return (job_id, token, b"")
-    parts = [None if part is NO_RESULT else encoded(core, part) for part in (result, data)]
+    parts = [None if part is UNSET else encoded(core, part) for part in (result, data)]
     return (job_id, token, packed_pair(*parts))
 
 
 def _optional_data(core: Core, value: Any) -> bytes:
-    return b"" if value is NO_RESULT else optional(encoded(core, value))
+    return b"" if value is UNSET else optional(encoded(core, value))
 
 
 def complete_call(
@@ -202,7 +204,7 @@ def complete_call(
     delay: Span,
     depends_on: Iterable[str] | None = None,
 ) -> Call[list[Answer]]:
-    """Return a complete call for rows of one shard."""
+    """Return a call of the script `complete` for rows of one shard."""
     if next_queue is not None:
         text("next", next_queue, core.limits.name)
         if any(has_first(row[2]) for row in rows):
@@ -243,10 +245,10 @@ def fail(
 ) -> Operation[str]:
     """Report that the attempt failed and return the new state of the job.
 
-    `failure` is a type that groups such failures. With `retry_in` the job runs again after that
-    many seconds if it has retries left. Otherwise it becomes a failed job and stays until it is
-    retried or cancelled. `data` replaces the data of the job. Only the end of a long traceback is
-    stored (8,192 bytes).
+    `failure` is the failure type, a name that groups failures of the same kind. With `retry_in` the
+    job runs again after that many seconds if it has retries left. Without `retry_in`, or without
+    retries left, the job fails permanently: it stays failed until you retry or cancel it. `data`
+    replaces the data of the job. The server stores only the last 8,192 bytes of a long traceback.
 
     Raises LeaseLost if the worker no longer holds the job.
 
@@ -254,35 +256,41 @@ def fail(
     """
     core = lease.core
     item = Fail(lease, failure, message, traceback, retry_in, data)
-    return (yield from _finish(lease, fail_call(core, [_failed_attempt(core, item)])))
+    call = fail_call(core, [_failed_attempt(core, item)])
+    return (yield from _finish(core, lease.id, lease.token, call))
 
 
 def fail_many(client: ClientLike, items: Iterable[Fail]) -> Operation[list[Answer]]:
-    """Report many failed attempts; return the new state of each job, or the error that refused it.
+    """Fail many attempts; return each job's new state, or an error if the server refused the job.
 
     An item is a Fail(lease, failure, message, traceback=..., retry_in=..., data=...).
+
+    Raises InvalidArgument if an item is not a Fail or has an invalid value.
 
         client.leases.fail([Fail(lease, "smtp", retry_in=30) for lease in leases])
     """
     core = client.core
     rows = [_failed_attempt(core, item) for item in listed("items", items, "Fail")]
     request = in_batches(core, rows, lambda part: fail_call(core, part))
-    return (yield from while_finishing(core, [row[:2] for row in rows], request))
+    finishing = while_finishing(core, [row[:2] for row in rows], request)
+    return (yield from confirmed(core, None, finishing))
 
 
 def fail_by_id(client: ClientLike, job_id: str, failure: str, message: str = "") -> Operation[str]:
-    """Fail a job permanently as an operator, in any state but complete; return its new state.
+    """Fail a job permanently as an operator, in any state but complete; return the job's new state.
 
-    Raises JobNotFound if there is no such job, WrongState if it is complete.
+    Raises JobNotFound if there is no such job, and WrongState if the job is complete.
+
+        client.fail("order-7", "fraud", "stolen card")
     """
     core = client.core
     text("id", job_id, core.limits.name)
     call = fail_call(core, [(job_id, OPERATOR, failure, message, None, NO_RETRY, b"")])
-    return sole((yield from ask_one(core, core.shard_of(job_id), call)))
+    return (yield from _finish(core, job_id, OPERATOR, call))
 
 
-# A failed attempt: id, token, failure type, message, traceback, milliseconds until the retry (or
-# NO_RETRY), and the new data as an optional argument.
+# A failed attempt: job id, token, failure type, message, traceback, milliseconds until the retry
+# (or NO_RETRY), and the new data as an optional argument.
 FailedAttempt = tuple[str, str, str, str, str | None, int, bytes]
 
 
@@ -291,12 +299,12 @@ def _failed_attempt(core: Core, item: Fail) -> FailedAttempt:
         raise InvalidArgument(f"an item of leases.fail must be a Fail, not {type(item).__name__}")
     [(job_id, token)] = _proofs([item.lease])
     retry_ms = NO_RETRY if item.retry_in is None else milliseconds("retry_in", item.retry_in)
-    data = b"" if item.data is UNSET else optional(encoded(core, item.data))
+    data = _optional_data(core, item.data)
     return job_id, token, item.failure, item.message, item.traceback, retry_ms, data
 
 
 def fail_call(core: Core, rows: Sequence[FailedAttempt]) -> Call[list[Answer]]:
-    """Return a fail call for rows of one shard; a traceback that is too long is cut."""
+    """Return a call of the script `fail` for rows of one shard, with shortened tracebacks."""
     checked = [
         (
             job_id,
@@ -320,50 +328,55 @@ def _traceback(given: str | None) -> str | None:
 
 
 def release(lease: LeaseLike, *, position: str | None = None, delay: Span = 0) -> Operation[str]:
-    """Return the job to its queue without counting a failure; return its new state.
+    """Release the job to its queue without counting a failure, and return the job's new state.
 
     `position` is "front" or "back"; the default is the setting of the queue. `delay` is the
-    number of seconds before it waits again.
+    number of seconds before the job can be popped again.
 
     Raises LeaseLost if the worker no longer holds the job.
 
         lease.release(position="back", delay=5)
     """
     call = release_call([(lease.id, lease.token)], position, delay, "worker")
-    return (yield from _finish(lease, call))
+    return (yield from _finish(lease.core, lease.id, lease.token, call))
 
 
 def release_many(
     client: ClientLike, leases: Iterable[LeaseLike], *, position: str | None = None, delay: Span = 0
 ) -> Operation[list[Answer]]:
-    """Return many jobs to their queues without counting failures; see Lease.release.
+    """Release many jobs to their queues without counting failures; see Lease.release.
 
-    Return the new state of each job, or the error that refused it.
+    Return each job's new state, or an error if the server refused the job. Raises InvalidArgument
+    if `position` or `delay` is invalid.
+
+        client.leases.release(leases, position="front")
     """
     core = client.core
     rows: list[Row] = [*_proofs(leases)]
     request = in_batches(core, rows, lambda part: release_call(part, position, delay, "worker"))
-    return (yield from while_finishing(core, rows, request))
+    return (yield from confirmed(core, None, while_finishing(core, rows, request)))
 
 
 def release_by_id(
     client: ClientLike, job_id: str, *, position: str | None = None, delay: Span = 0
 ) -> Operation[str]:
-    """Return a running job to its queue as an operator; its worker loses the lease.
+    """Release a running job to its queue as an operator; the worker loses the lease.
 
-    Return the new state of the job. Raises JobNotFound if there is no such job, WrongState if it is
-    not running.
+    Return the new state of the job. Raises JobNotFound if there is no such job, and WrongState if
+    the job is not running.
+
+        client.release("import-2", delay=60)
     """
     core = client.core
     text("id", job_id, core.limits.name)
     call = release_call([(job_id, OPERATOR)], position, delay, "operator")
-    return sole((yield from ask_one(core, core.shard_of(job_id), call)))
+    return (yield from _finish(core, job_id, OPERATOR, call))
 
 
 def release_call(
     rows: Sequence[Row], position: str | None, delay: Span, reason: str
 ) -> Call[list[Answer]]:
-    """Return a release call for rows of one shard."""
+    """Return a call of the script `release` for rows of one shard."""
     if position is not None:
         choice("position", position, POSITIONS)
     return build(
@@ -380,13 +393,13 @@ def release_call(
 
 
 def heartbeat(
-    lease: LeaseLike, *, lease_for: Span | None = None, data: Any = NO_RESULT
+    lease: LeaseLike, *, lease_for: Span | None = None, data: Any = UNSET
 ) -> Operation[datetime | None]:
-    """Renew the lease and return its new deadline, None if the lease has none.
+    """Renew the lease and return its new deadline, or None if the lease has no deadline.
 
-    `lease_for` is the new duration in seconds. The default is the setting of the queue; a lease
-    without a deadline keeps none. `data` replaces the data of the job, so that the next attempt can
-    go on from there.
+    `lease_for` is the new duration in seconds; the default is the setting of the queue. A lease
+    without a deadline stays without a deadline. `data` replaces the data of the job, for example to
+    store the progress for the next attempt.
 
     Raises LeaseLost if the worker no longer holds the job.
 
@@ -395,16 +408,20 @@ def heartbeat(
     core = lease.core
     rows = [(lease.id, lease.token, _optional_data(core, data))]
     call = heartbeat_call(rows, lease_for)
-    [answer] = yield from ask_one(core, core.shard_of(lease.id), call)
-    if isinstance(answer, HeadraceError):
-        raise answer
-    return answer
+    return sole((yield from ask_one(core, core.shard_of(lease.id), call)))
 
 
 def heartbeat_many(
     client: ClientLike, leases: Iterable[LeaseLike], *, lease_for: Span | None = None
 ) -> Operation[list[datetime | HeadraceError | None]]:
-    """Renew many leases; return the new deadline of each, or the error that refused it."""
+    """Renew many leases; return each new deadline, or an error if the server refused the lease.
+
+    `lease_for` is the new duration in seconds; the default is the setting of the queue.
+
+    Raises InvalidArgument if `leases` is not a list of leases or `lease_for` is invalid.
+
+        deadlines = client.leases.heartbeat(leases, lease_for=60)
+    """
     rows: list[Row] = [(job_id, token, b"") for job_id, token in _proofs(leases)]
     return (yield from in_batches(client.core, rows, lambda part: heartbeat_call(part, lease_for)))
 
@@ -412,7 +429,7 @@ def heartbeat_many(
 def heartbeat_call(
     rows: Sequence[Row], lease_for: Span | None
 ) -> Call[list[datetime | HeadraceError | None]]:
-    """Return a heartbeat call for rows of one shard."""
+    """Return a call of the script `heartbeat` for rows of one shard."""
 
     def decode(answers: list[Any]) -> list[datetime | HeadraceError | None]:
         return [
@@ -425,91 +442,32 @@ def heartbeat_call(
 
 
 def progress(lease: LeaseLike, share: float, note: str = "") -> Operation[None]:
-    """Report the progress of the job, from 0 to 1, with a note for people.
+    """Report the progress of the job, from 0 to 1, with a note for human readers.
 
     Raises LeaseLost if the worker no longer holds the job.
 
         lease.progress(0.4, "400 of 1000 rows")
     """
-    core = lease.core
     if not 0 <= number("share", share) <= 1:
         raise InvalidArgument(f"share must be from 0 to 1, not {share}")
-    call = build(
-        "progress",
-        _raise_refusal(lease.id),
-        id=lease.id,
-        token=lease.token,
-        share=share,
-        note=free_text("note", note, core.limits.message),
+    yield from _report(
+        lease, "progress", share=share, note=free_text("note", note, lease.core.limits.message)
     )
-    yield from ask_one(core, core.shard_of(lease.id), call)
 
 
 def log(lease: LeaseLike, line: str) -> Operation[None]:
     """Add a line to the log of the job; the newest 100 lines are stored.
 
     Raises LeaseLost if the worker no longer holds the job.
+
+        lease.log("sent 400 of 1000 letters")
     """
-    core = lease.core
-    call = build(
-        "log",
-        _raise_refusal(lease.id),
-        id=lease.id,
-        token=lease.token,
-        line=free_text("line", line, core.limits.message),
-        keep=LOG_LINES,
-        nonce=new_nonce(),
-    )
-    yield from ask_one(core, core.shard_of(lease.id), call)
+    text_line = free_text("line", line, lease.core.limits.message)
+    yield from _report(lease, "log", line=text_line, keep=LOG_LINES, nonce=new_nonce())
 
 
-def _raise_refusal(job_id: str) -> Any:
-    def decode(answer: Any) -> None:
-        if is_refusal(answer):
-            raise job_refusal(job_id, answer)
-
-    return decode
-
-
-def complete_and_pop(
-    queue: QueueLike,
-    leases: Iterable[Any],
-    worker: str,
-    results: Iterable[Any] | None,
-    count: int,
-    lease: Span | None,
-) -> Operation[tuple[list[Answer], list[Popped]]]:
-    """Complete jobs and pop the next ones in one round trip.
-
-    A node carries out commands in order, so the completed jobs no longer count against the limits
-    when it pops. The pop goes to one shard, a different one each time.
-    """
-    core = queue.core
-    rows = completions(core, leases, results)
-    make_pop = pop_call(queue, worker, count, lease)
-    batches = list(rounds(core, rows))
-    if len(batches) > 1:
-        raise InvalidArgument(
-            f"complete_and_pop takes up to {core.limits.batch} jobs per shard; use leases.complete"
-        )
-    batch = batches[0] if batches else []
-    calls: list[Any] = [
-        (shard, complete_call(core, [rows[i] for i in positions], None, 0))
-        for shard, positions in batch
-    ]
-    shard = core.next_shard
-    core.next_shard = (shard + 1) % core.shards
-    popped = Handout(None, [])
-
-    def request() -> Operation[list[Answer]]:
-        nonlocal popped
-        *completed, popped = yield from ask(core, [*calls, (shard, make_pop(count))])
-        answers: dict[int, Answer] = {}
-        for (_, positions), found in zip(batch, completed, strict=True):
-            answers.update(zip(positions, found, strict=True))
-        return [answers[i] for i in range(len(rows))]
-
-    answers = yield from while_finishing(core, rows, request())
-    if not popped.jobs and popped.due == 0:
-        popped = yield from pop_after_housekeeping(core, shard, make_pop(count), make_pop)
-    return answers, popped.jobs
+def _report(lease: LeaseLike, op: str, **args: Any) -> Operation[None]:
+    call = build(op, unchanged, id=lease.id, token=lease.token, **args)
+    answer = yield from ask_one(lease.core, lease.core.shard_of(lease.id), call)
+    if is_refusal(answer):
+        raise job_refusal(lease.id, answer)

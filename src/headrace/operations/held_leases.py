@@ -1,4 +1,4 @@
-"""The leases that a program holds for a worker, so that it learns when one is lost."""
+"""The leases that a program holds for a worker. The program is notified of lost leases."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import WeakValueDictionary
 
-# Job id and token. All jobs of one pop share a secret, so a token alone may belong to several jobs.
+# The job id and the token of a lease. The jobs of one pop share a secret, so a token alone does not
+# identify a lease.
 Proof = tuple[str, str]
 
-# Remembered notices about leases that pop has not returned yet. Notices about leases of other
-# clients with the same worker name are among them, so the number is bounded.
+# The maximum number of stored notices about leases that pop has not returned yet. Without a
+# maximum, notices about leases of other clients with the same worker name would accumulate.
 MAX_EARLY_NOTICES = 1000
 
 log = logging.getLogger("headrace")
@@ -20,9 +21,9 @@ log = logging.getLogger("headrace")
 class HeldLeases:
     """The held leases of one worker.
 
-    Threads share it without a lock, because a fork could leave a lock closed in the child. Every
-    step is one atomic operation of a dict. If two threads find the same lost lease, the one that
-    removes it from the dict notifies it.
+    Threads share this object without a lock, because a fork could leave a lock held forever in the
+    child. Every step is one atomic dict operation. If two threads find the same lost lease, only
+    the thread that removes the lease from the dict reports the loss.
     """
 
     def __init__(self, worker: str, on_taken: Callable[[Any, str], object] | None) -> None:
@@ -33,7 +34,7 @@ class HeldLeases:
         self._finishing: dict[Proof, None] = {}
 
     def add(self, lease: Any) -> None:
-        """Add a lease that pop returned; notify it at once if a notice was faster."""
+        """Add a lease that pop returned; report its loss if the notice has already arrived."""
         proof = (lease.id, lease.token)
         self._leases[proof] = lease
         why = self._early_notices.pop(proof, None)
@@ -41,7 +42,7 @@ class HeldLeases:
             self._notify(proof, why)
 
     def mark_lost(self, why: str, proof: Proof) -> None:
-        """Notify a lease that it was cancelled or lost; remember the notice if it is unknown."""
+        """Report that a lease was cancelled or lost; store the notice if the lease is unknown."""
         if self._notify(proof, why):
             return
         self._early_notices[proof] = why
@@ -63,28 +64,28 @@ class HeldLeases:
             log.exception("on_taken of worker %r failed for job %r", self.worker, lease.id)
         return True
 
-    # A lease that its holder finishes is not lost.
+    # A lease does not count as lost while its holder finishes the job.
 
     def begin_finish(self, proofs: Iterable[Proof]) -> None:
-        """Ignore the loss of leases that their holder is finishing."""
+        """Do not count these leases as lost, because their holder is finishing the jobs."""
         self._finishing.update(dict.fromkeys(proofs))
 
     def finished(self, proofs: Iterable[Proof]) -> None:
-        """Forget leases that their holder has finished."""
+        """Remove leases whose holder has finished the jobs."""
         for proof in proofs:
             self._leases.pop(proof, None)
             self._finishing.pop(proof, None)
 
     def end_finish(self, proofs: Iterable[Proof]) -> None:
-        """Expect leases to be held again that their holder did not finish after all."""
+        """Watch these leases again, unless `finished` has removed them."""
         for proof in proofs:
             self._finishing.pop(proof, None)
 
     def proofs(self) -> list[Proof]:
-        """Return the proofs of the leases that should still be held."""
+        """Return the job id and the token of each lease that the worker should still hold."""
         held = [lease for ref in self._leases.valuerefs() if (lease := ref()) is not None]
         return [proof for lease in held if self.expects(proof := (lease.id, lease.token))]
 
     def expects(self, proof: Proof) -> bool:
-        """Return whether this lease should still be held."""
+        """Return whether the worker should still hold this lease."""
         return proof in self._leases and proof not in self._finishing

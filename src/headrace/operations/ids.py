@@ -1,4 +1,4 @@
-"""Job ids: create new ones and make sure that related jobs share a shard."""
+"""Job ids: create new ids, and make sure that related jobs share a shard."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from headrace.engine.check import text
 from headrace.engine.shard import id_on_same_shard
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
-from headrace.options import check_option
+from headrace.options import dependencies
 
-# Three random bytes become four characters.
+# Base 64 turns three random bytes into four characters.
 ID_BYTES, ID_WIDTH = 12, 16
 IDS_AT_ONCE = 64
-# Base 64 in lower case, which is easy to spell aloud and to select with a double click.
+# In an id, upper-case letters of base 64 become lower-case letters, and + and / become digits.
+# So an id is easy to read aloud, and a double click selects the whole id.
 _PLAIN = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ+/", b"abcdefghijklmnopqrstuvwxyz01")
-# The most links that one script creates.
+# The maximum number of dependencies that one call of a script creates.
 MOST_LINKS = 10_000
-# Marks a group among the dependencies of a job: no id contains it.
+# The prefix that marks a dependency on a group. No job id contains this character.
 GROUP_MARK = "\0"
 
-# Random bytes are read for many ids at a time. A fork must not create the ids of its parent.
+# Ids are created in advance, many at a time. A forked child must not use the ids of its parent.
 _unused_ids: list[str] = []
 os.register_at_fork(after_in_child=_unused_ids.clear)
 
@@ -38,7 +39,7 @@ def new_id() -> str:
 
 
 def new_ids(count: int) -> Iterator[str]:
-    """Return new ids; cheaper per id than new_id."""
+    """Return new ids; this is cheaper per id than `new_id`."""
     letters = _letters(ID_BYTES * count)
     return (letters[at : at + ID_WIDTH] for at in range(0, ID_WIDTH * count, ID_WIDTH))
 
@@ -48,14 +49,14 @@ def _letters(count: int) -> str:
 
 
 def new_nonce() -> str:
-    """Return a nonce, by which a script tells a repeated call from a new one."""
+    """Return a nonce. A script recognizes a repeated call by the nonce."""
     return os.urandom(6).hex()
 
 
 def settled_id(
     core: Core, given: str | None, options: dict[str, Any], new: str | None = None
 ) -> str:
-    """Return the given id of a job, or a new id on the shard that its options require.
+    """Return the given job id, or a new id on the shard that the options require.
 
     Raises InvalidArgument if the given id and the options belong to different shards.
     """
@@ -83,8 +84,8 @@ def _anchors(options: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def parents_of(core: Core, ids: Sequence[str], depends_on: Any) -> list[str]:
-    """Return the checked dependencies of jobs; raise InvalidArgument unless all share a shard."""
-    parents: list[str] = check_option("depends_on", depends_on, core.limits)
+    """Check and return dependencies; raise InvalidArgument unless all jobs share a shard."""
+    parents = dependencies("depends_on", depends_on, core.limits)
     if core.shards > 1:
         jobs = [(f"job {job_id!r}", job_id) for job_id in ids]
         check_together(core, jobs + [(f"dependency {parent!r}", parent) for parent in parents])
@@ -92,7 +93,7 @@ def parents_of(core: Core, ids: Sequence[str], depends_on: Any) -> list[str]:
 
 
 def batch_of(core: Core, links: int) -> int:
-    """Return the size of a batch of jobs that each have this many dependencies."""
+    """Return the batch size for jobs that each have this many dependencies."""
     return min(core.limits.batch, MOST_LINKS // max(1, links))
 
 
@@ -110,16 +111,17 @@ def check_together(core: Core, anchors: list[tuple[str, str]]) -> None:
     for other, hashed in anchors[1:]:
         if core.shard_of(hashed) != core.shard_of(anchor):
             raise InvalidArgument(
-                f"{first} and {other} belong to different shards, but related jobs must share one; "
-                f"give them a common part in braces: '{{order-7}}a' and '{{order-7}}b'"
+                f"{first} and {other} belong to different shards, but must share a shard; "
+                f"give both names a common part in braces: '{{order-7}}a' and '{{order-7}}b'"
             )
 
 
 def spare_id(core: Core, name: str) -> str:
-    """Return a new id on the shard of a name.
+    """Return a new id that belongs to the same shard as a name.
 
-    A name with misplaced braces, or one that is too long, cannot be put in braces. Then candidates
-    are tried until one hashes to the same shard.
+    The id begins with the name, or with the name in braces if the name has no braces. If the name
+    is too long or has misplaced braces, the function tries random ids until an id belongs to the
+    same shard.
     """
     longest = core.limits.name
     nonce = new_nonce()

@@ -1,4 +1,4 @@
-"""Read the jobs of a namespace in bulk, through the sorted sets that list them."""
+"""Read the jobs of a namespace in bulk, through the sorted sets that list the jobs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ from dataclasses import dataclass
 
 from headrace.engine.call import build, pack
 from headrace.engine.states import STATES
+from headrace.operations.batches import chunks
 from headrace.operations.core import Core
 from headrace.operations.queues import LISTED
-from headrace.operations.requests import ask, ask_one
+from headrace.operations.requests import ask_all, ask_one
 from headrace.operations.values import Job, read_job
 from headrace.transport.drive import Operation
 
-# Each job may have a payload of a megabyte.
+# Pages are small, because each job may have a payload of a megabyte.
 JOBS_PER_PAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class JobSet:
-    """A sorted set of jobs on a shard: its role, its name, and about how many jobs it has."""
+    """A sorted set of jobs on a shard, such as the waiting jobs of a queue.
+
+    For the waiting jobs of the queue mail, `role` is "waiting" and `name` is "mail". `size` is
+    approximate.
+    """
 
     shard: int
     role: str
@@ -28,21 +33,16 @@ class JobSet:
 
 
 def job_sets(core: Core, queues: list[str]) -> Operation[list[JobSet]]:
-    """Return the sets of all states of these queues that are not empty."""
+    """Return the non-empty job sets of these queues, one set per shard, queue and state."""
     found: list[JobSet] = []
-    for first in range(0, len(queues), LISTED):
-        names = queues[first : first + LISTED]
+    for names in chunks(queues, LISTED):
         call = build("counts", list, [(name,) for name in names])
-        replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+        replies = yield from ask_all(core, call)
         found += [
             JobSet(shard, state, name, size)
             for shard, counted in enumerate(replies)
-            for name, (*_, waiting, scheduled, blocked, running, failed, complete) in zip(
-                names, counted, strict=True
-            )
-            for state, size in zip(
-                STATES, (waiting, scheduled, blocked, running, failed, complete), strict=True
-            )
+            for name, counts in zip(names, counted, strict=True)
+            for state, size in zip(STATES, counts[-len(STATES) :], strict=True)
             if size
         ]
     return found

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace.engine.call import Answer, Call, build, each_state
+from headrace.engine import keys
+from headrace.engine.call import Answer, Call, build, each_state, pack
 from headrace.engine.check import (
     PAGE,
     Span,
@@ -31,23 +32,22 @@ from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
 from headrace.operations.ids import new_nonce
-from headrace.operations.paging import ids_of_page, page_reader, still
+from headrace.operations.paging import ids_of_page, page_call
 from headrace.operations.popping import SAFETY_POLL
 from headrace.operations.protocols import ClientLike, QueueLike
-from headrace.operations.requests import ask, ask_one
+from headrace.operations.requests import ask_one, check_permission, unchanged
 from headrace.operations.values import Job, Page, Result, read_job
 from headrace.transport.drive import Operation, Receive, Subscribe
 
-# Failure types that are read from each shard, the most frequent first.
-MOST_TYPES = 10_000
+MakeCall = Callable[[Sequence[Row]], Call[list[Answer]]]
 
 
 def checked_rows(core: Core, ids: Sequence[str]) -> list[Row]:
-    """Return ids as the rows of a batch call; raise InvalidArgument if one is malformed."""
+    """Return one row per id for a batch call; raise InvalidArgument if an id is malformed."""
     return [(text("id", job_id, core.limits.name),) for job_id in listed("ids", ids, "str")]
 
 
-def _state_calls(op: str, **args: Any) -> Any:
+def _state_calls(op: str, **args: Any) -> MakeCall:
     def make(rows: Sequence[Row]) -> Call[list[Answer]]:
         return build(op, each_state([str(row[0]) for row in rows]), rows, **args)
 
@@ -57,7 +57,9 @@ def _state_calls(op: str, **args: Any) -> Any:
 def job(client: ClientLike, job_id: str) -> Operation[Job | None]:
     """Return the job with this id, or None.
 
-    The job is a snapshot; read it again to see later changes.
+    The job is a snapshot; read the job again to see later changes.
+
+    Raises InvalidArgument if the id is malformed.
 
         job = client.job("order-7")
         print(job.state, job.attempt, job.data)
@@ -67,7 +69,13 @@ def job(client: ClientLike, job_id: str) -> Operation[Job | None]:
 
 
 def jobs(client: ClientLike, ids: Sequence[str]) -> Operation[list[Job]]:
-    """Return the jobs with these ids, in the given order; unknown ids are left out."""
+    """Return the jobs with these ids, in the given order; unknown ids are left out.
+
+    Raises InvalidArgument if an id is malformed.
+
+        for job in client.jobs(["order-7", "order-8"]):
+            print(job.id, job.state)
+    """
     core = client.core
 
     def make(rows: Sequence[Row]) -> Call[list[Job | None]]:
@@ -84,11 +92,11 @@ def jobs(client: ClientLike, ids: Sequence[str]) -> Operation[list[Job]]:
 def cancel(client: ClientLike, *ids: str, cascade: bool = False) -> Operation[list[str]]:
     """Delete jobs that are not complete and return their ids; unknown ids are ignored.
 
-    A worker that runs a cancelled job loses its lease. With `cascade` the dependents of the jobs
-    are cancelled too.
+    If a worker is running a cancelled job, that worker loses the lease of the job. With `cascade`
+    the dependents of the jobs are cancelled too.
 
     Raises HasDependents if a job has dependents that are not among the ids, unless `cascade` is
-    set. Then the call cancels none of the jobs on that shard.
+    set. If the call raises this error, it cancels no job on the shard of that job.
 
         client.cancel("order-7", "order-8")
     """
@@ -115,11 +123,32 @@ def _cancel_call(rows: Sequence[Row], *, cascade: bool) -> Call[list[Answer]]:
     return build("cancel", decode, rows, cascade=int(cascade), expected=b"")
 
 
-def timeout(client: ClientLike, *ids: str) -> Operation[list[Answer]]:
-    """Revoke the leases of running jobs now, as if they had expired.
+def cancel_in_state(
+    client: ClientLike, ids: Sequence[str], *, state: str | None = None, cascade: bool = False
+) -> Operation[list[Answer]]:
+    """Delete jobs that are still in `state`; return the former state of each job, or an error.
 
-    The jobs return to the front of their queues. Return the new state of each, or the error that
-    refused it: JobNotFound, or WrongState if the job is not running.
+    A job is refused with HasDependents if its dependents are not deleted too. The other jobs are
+    deleted.
+    """
+
+    def make(rows: Sequence[Row]) -> Call[list[Answer]]:
+        expected = pack([state or ""] * len(rows))
+        decode = each_state([str(job_id) for (job_id,) in rows])
+        return build("cancel", decode, rows, cascade=int(cascade), expected=expected)
+
+    return (yield from in_batches(client.core, checked_rows(client.core, ids), make))
+
+
+def timeout(client: ClientLike, *ids: str) -> Operation[list[Answer]]:
+    """Revoke the leases of running jobs now, as if the leases had expired.
+
+    The jobs return to the front of their queues. Return the new state of each job, or an error:
+    JobNotFound, or WrongState if the job is not running.
+
+    Raises InvalidArgument if an id is malformed.
+
+        client.timeout("import-2")
     """
     rows = checked_rows(client.core, ids)
     return (yield from in_batches(client.core, rows, _state_calls("timeout")))
@@ -128,11 +157,13 @@ def timeout(client: ClientLike, *ids: str) -> Operation[list[Answer]]:
 def requeue(
     client: ClientLike, job_id: str, queue: str | None = None, *, delay: Span = 0
 ) -> Operation[str]:
-    """Put an existing job into a queue (by default its own) like a new one; return its new state.
+    """Put an existing job into a queue like a new job; return the job's new state.
 
-    It keeps its data and options. A worker that runs it loses its lease.
+    The default queue is the job's own queue. The job keeps its data and options. If a worker is
+    running the job, that worker loses the lease.
 
-    Raises JobNotFound if there is no such job, JobExists if its unique value is taken in the queue.
+    Raises JobNotFound if there is no such job, and JobExists if another job in the queue has the
+    same unique value.
 
         client.requeue("order-7", "slow", delay=60)
     """
@@ -142,18 +173,20 @@ def requeue(
     return sole((yield from in_batches(core, rows, _requeue_calls(name, delay))))
 
 
-def _requeue_calls(queue: str, delay: Span, state: str = "") -> Any:
+def _requeue_calls(queue: str, delay: Span, state: str = "") -> MakeCall:
     delay_ms = milliseconds("delay", delay)
     return _state_calls("requeue", queue=queue, delay=delay_ms, nonce=new_nonce(), state=state)
 
 
 def prioritise(client: ClientLike, job_id: str, priority: float) -> Operation[str]:
-    """Change the priority of a job and return its state.
+    """Change the priority of a job and return the state of the job.
 
     A waiting job moves to its new position in the queue, before jobs of the same priority that were
     put later.
 
-    Raises JobNotFound if there is no such job, WrongState if it is complete.
+    Raises JobNotFound if there is no such job, and WrongState if the job is complete.
+
+        client.prioritise("order-7", -10)
     """
     rows = checked_rows(client.core, [job_id])
     make = _state_calls("prioritise", priority=number("priority", priority))
@@ -168,11 +201,15 @@ def retry(
     delay: Span = 0,
     queue: str | None = None,
 ) -> Operation[list[Answer]]:
-    """Retry failed jobs: those with the given ids, or the oldest of a failure type, up to count.
+    """Retry failed jobs, by their ids or by failure type.
 
-    With `queue` they are put there like new jobs; otherwise they go to the back of their own queue
-    with all their retries. Return the new state of each, or the error that refused it: JobNotFound,
-    WrongState if the job is not failed, JobExists if its unique value is taken.
+    With `failure`, the call retries the `count` oldest jobs of that type. With `queue`, the call
+    puts the jobs into that queue like new jobs. Without `queue`, each job goes to the back of its
+    own queue and has all its retries again. Return the new state of each job, or an error:
+    JobNotFound, WrongState if the job is not failed, or JobExists if another job has the same
+    unique value.
+
+    Raises InvalidArgument unless either ids or `failure` is passed.
 
         client.retry("order-7")
         client.retry(failure="smtp", count=100, delay=30)
@@ -184,7 +221,7 @@ def retry(
     if failure is not None:
         whole("count", count, 1, PAGE)
         text("failure", failure, core.limits.name)
-        found = yield from _failed_page(client, failure, 0, count, oldest_first=True)
+        found = yield from page_of_failed(client, failure, 0, count, newest_first=False)
         ids = tuple(one.id for one in found.jobs)
     delay_ms = milliseconds("delay", delay)
     make = _state_calls("retry", delay=delay_ms, nonce=new_nonce(), expected=b"")
@@ -193,87 +230,78 @@ def retry(
     return (yield from in_batches(core, checked_rows(core, ids), make))
 
 
-def failures(client: ClientLike, *, offset: int = 0, count: int = 25) -> Operation[dict[str, int]]:
-    """Return the failure types with their numbers of failed jobs, most frequent first."""
-    core = client.core
-    offset, count = page(offset, count)
-    # A type that is frequent in total may be rare on each shard, so all types are read.
-    call = build("failures", list, offset=0, count=MOST_TYPES)
-    totals: dict[str, int] = {}
-    replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
-    for reply in replies:
-        for kind, times in zip(reply[::2], reply[1::2], strict=True):
-            totals[kind.decode()] = totals.get(kind.decode(), 0) + int(times)
-    ranked = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
-    return dict(ranked[offset : offset + count])
-
-
-def failed(
-    client: ClientLike, failure: str, *, offset: int = 0, count: int = 25
+def page_of_failed(
+    client: ClientLike, failure: str, offset: int, count: int, *, newest_first: bool
 ) -> Operation[Page]:
-    """Return a page of the jobs that failed with a failure type, most recent first."""
-    text("failure", failure, client.core.limits.name)
-    return (yield from _failed_page(client, failure, *page(offset, count), oldest_first=False))
-
-
-def _failed_page(
-    client: ClientLike, failure: str, offset: int, count: int, *, oldest_first: bool
-) -> Operation[Page]:
-    core = client.core
-    if core.shards > 1:
-        total, ids = yield from ids_of_page(
-            core, "failures", failure, offset, count, newest_first=not oldest_first
+    """Return a page of the jobs that failed with a failure type."""
+    return (
+        yield from page_of_jobs(
+            client,
+            (keys.failures, failure),
+            (offset, count),
+            lambda job: job.state == "failed",
+            newest_first=newest_first,
         )
-        return Page(total, still((yield from jobs(client, ids)), "failed"))
-    call = build(
-        "failed",
-        page_reader(core),
-        failure=failure,
-        offset=offset,
-        count=count,
-        oldest_first=int(oldest_first),
     )
-    return (yield from ask_one(core, 0, call))
 
 
 def queue_jobs(
     queue: QueueLike, state: str, *, offset: int = 0, count: int = 25
 ) -> Operation[Page]:
-    """Return a page of the jobs of a queue in one state, and their total number.
+    """Return a page of the jobs in one state of a queue, and the number of jobs in that state.
 
     The states are waiting, scheduled, blocked, running, failed and complete.
+
+    Raises InvalidArgument if there is no such state, or `offset` or `count` is out of range.
 
         page = queue.jobs("running", count=10)
         print(page.total, [job.id for job in page.jobs])
     """
-    core = queue.core
     choice("state", state, STATES)
-    offset, count = page(offset, count)
-    if core.shards > 1:
-        total, ids = yield from ids_of_page(
-            core,
-            state,
-            queue.name,
-            offset,
-            count,
+    return (
+        yield from page_of_jobs(
+            queue,
+            (state, queue.name),
+            page(offset, count),
+            lambda job: job.state == state,
             newest_first=state in ("failed", "complete"),
         )
-        return Page(total, still((yield from jobs(queue, ids)), state))
-    call = build(
-        "jobs", page_reader(core), queue=queue.name, state=state, offset=offset, count=count
     )
-    return (yield from ask_one(core, 0, call))
+
+
+def page_of_jobs(
+    client: ClientLike,
+    listed_in: tuple[str, str],
+    bounds: tuple[int, int],
+    is_listed: Callable[[Job], bool],
+    *,
+    newest_first: bool,
+) -> Operation[Page]:
+    """Return a page of the jobs in a sorted set; `listed_in` is the role and name of the set.
+
+    `bounds` are the offset and the count. If the namespace has one shard, one call reads the page.
+    Otherwise the operation first reads and merges the ids of all shards, and then reads the jobs.
+    The page omits jobs that left the set between the two reads: `is_listed` returns False for them.
+    """
+    core = client.core
+    offset, count = bounds
+    if core.shards == 1:
+        call = page_call(core, *listed_in, offset, count, newest_first=newest_first)
+        return (yield from ask_one(core, 0, call))
+    total, ids = yield from ids_of_page(core, *listed_in, offset, count, newest_first=newest_first)
+    return Page(total, [job for job in (yield from jobs(client, ids)) if is_listed(job)])
 
 
 def result(
     client: ClientLike, job_id: str, *, wait: Span | None = 0, take: bool = False
 ) -> Operation[Result]:
-    """Return the result of a job; wait up to `wait` seconds for it, None without a limit.
+    """Return the result of a job; wait up to `wait` seconds for the result (None: no limit).
 
-    With `take` the result is removed from the server, so that no other call gets it.
+    With `take`, the call removes the result from the server, so that no other call gets it.
 
-    Raises NoResult if there is no result in time or the job completed without one, JobNotFound if
-    the job is unknown or was deleted, WrongState if it failed.
+    Raises NoResult if no result arrives in time, or if the job completed without a result. Raises
+    JobNotFound if the job is unknown or was deleted, WrongState if the job failed, and Unreadable
+    if the codec cannot decode the result.
 
         result = client.result(job_id, wait=30)
         print(result.value)
@@ -286,13 +314,14 @@ def result(
     subscription = None
     seen = False
     while True:
-        call = build("result", lambda reply: reply, id=job_id, take=int(taking))
+        call = build("take_result" if taking else "result", unchanged, id=job_id)
         state, has_result, value, payload = yield from ask_one(core, shard, call)
         if has_result:
             found = Result(core.codec.decode(value), core.codec.decode(payload))
             if taking or not take:
                 return found
-            # Take the result only after it could be decoded; otherwise it stays on the server.
+            # Remove the result from the server only after it was decoded. Otherwise a result that
+            # cannot be decoded would be lost.
             taking = True
             continue
         left = SAFETY_POLL if until is None else until - time.monotonic()
@@ -302,6 +331,7 @@ def result(
             raise NoResult(job_id, state.decode()) if state else JobNotFound(job_id)
         seen = bool(state)
         if subscription is None or subscription.broken:
-            subscription = yield Subscribe([core.channel(shard, "ended", "")])
+            subscription = yield Subscribe([core.channel(shard, keys.ended_channel, "")])
+            check_permission(subscription)
         else:
             yield Receive(subscription, min(left, SAFETY_POLL))

@@ -1,4 +1,4 @@
-"""Lakes: how far each of them has read the event logs, as the server knows it."""
+"""Lakes: the server records how far each lake has read the event logs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from headrace.transport.drive import Operation
 class LakeShard:
     """How far a lake has read the event log of a shard.
 
-    entry is the last entry that the lake has, and behind the number of newer events. trimmed and
-    dropped describe the log: the events that were removed, and those of them that some lake missed.
+    `entry` is the last entry that the lake has, and `behind` is the number of newer events.
+    `trimmed` is the number of events that were removed from the log. `dropped` counts the removed
+    events that at least one lake had not read.
     """
 
     lake: str
@@ -34,7 +35,10 @@ class LakeShard:
 
 
 def lakes(client: ClientLike) -> Operation[list[LakeShard]]:
-    """Return how far each lake has read the event log of each shard, by lake and shard."""
+    """Return how far each lake has read the event log of each shard, sorted by lake and shard.
+
+    Raises ServerUnavailable if the server does not answer.
+    """
     found = yield from logs(client.core)
     rows = [
         LakeShard(
@@ -52,10 +56,12 @@ def lakes(client: ClientLike) -> Operation[list[LakeShard]]:
 
 
 def mark_lake(client: ClientLike, lake: str, offsets: Mapping[int, str]) -> Operation[None]:
-    """Record up to which entry a lake has the events of each shard, so that they may be trimmed.
+    """Record the last log entry that a lake has on each shard.
 
-    A mark never moves back. 0-0 registers a lake that has no events yet: none may be trimmed until
-    the lake has them. Raises LakeRefused if the log does not fit the lake.
+    The server may trim entries up to the recorded entry. The recorded entry never moves back to an
+    older entry. The entry 0-0 registers a lake that has no events yet. The server keeps events that
+    a registered lake does not have, up to the setting `events_cap`. Raises LakeRefused if the log
+    and the lake do not match.
     """
     core = client.core
     text("lake", lake, core.limits.name)
@@ -84,16 +90,21 @@ def _marked(lake: str, shard: int, entry: str) -> Callable[[Any], None]:
 
 
 _REFUSALS = {
-    "LAKE_AHEAD": "it has shard {shard} up to event {entry}, but the newest event on the server is "
-    "number {detail}: this is another server, or it lost events; use a new lake",
-    "NOT_THIS_LOG": "it has shard {shard} up to event {entry}, which was never in the log of the "
-    "server: this is another server, or it lost events; use a new lake",
+    "LAKE_AHEAD": "the lake has shard {shard} up to event {entry}, but the newest event on the "
+    "server is number {detail}: this is another server, or the server lost events; use a new lake",
+    "NOT_THIS_LOG": "the lake has shard {shard} up to event {entry}, which was never in the log of "
+    "the server: this is another server, or the server lost events; use a new lake",
     "TOO_MANY_LAKES": "the server already has {detail} lakes: remove one with headrace lake forget",
 }
 
 
 def forget_lake(client: ClientLike, lake: str) -> Operation[bool]:
-    """Stop keeping events for a lake. Return whether the server knew the lake."""
+    """Stop keeping events for a lake; return whether the lake was registered.
+
+    Raises InvalidArgument if the name is malformed.
+
+        client.lakes.forget("old-lake")
+    """
     text("lake", lake, client.core.limits.name)
     found = yield from on_all_shards(client.core, build("forget_lake", int, lake=lake))
     return any(found)

@@ -1,4 +1,4 @@
-"""Notify the holders of lost leases: by messages, and by a check now and then."""
+"""Find lost leases through messages and regular checks, and notify the holders of these leases."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from typing import Protocol
 
 import msgspec
 
+from headrace.engine import keys
 from headrace.engine.call import Answer, Call, build
 from headrace.errors import HeadraceError
 from headrace.operations.batches import Row, in_batches
+from headrace.operations.channel_listener import ListeningState, receive
 from headrace.operations.core import Core
 from headrace.operations.held_leases import HeldLeases, Proof, log
-from headrace.operations.listening import ListeningState, receive
 from headrace.operations.requests import LONGEST_PAUSE
 from headrace.transport.drive import Operation, Sleep
 
-# Seconds between two checks, in case a message was lost.
+# The seconds between two checks. If the notice of a lost lease or of a waiting job did not arrive,
+# a check finds the lease or the job.
 CHECK_EVERY = 5.0
 
-# Why a lease was lost ("cancelled" or "lost"), and which one.
+# The reason ("cancelled" or "lost"), and the job id and token of the lost lease.
 LostLease = tuple[str, Proof]
 
 
 class LeaseRegistry(Protocol):
-    """An object that knows which leases a worker holds."""
+    """Records which leases a worker holds."""
 
     @property
     def worker(self) -> str:
@@ -34,17 +36,19 @@ class LeaseRegistry(Protocol):
         ...
 
     def proofs(self) -> list[Proof]:
-        """Return the proofs of the leases that should still be held."""
+        """Return the job id and the token of each lease that the worker should still hold."""
         ...
 
     def expects(self, proof: Proof) -> bool:
-        """Return whether this lease should still be held."""
+        """Return whether the worker should still hold this lease."""
         ...
 
 
 def lease_notices(core: Core, held_leases: HeldLeases) -> ListeningState[LostLease]:
-    """Return a listener to the channel of a worker on every shard."""
-    channels = [core.channel(shard, "worker", held_leases.worker) for shard in range(core.shards)]
+    """Return the state for listening to notices of lost leases on every shard."""
+    channels = [
+        core.channel(shard, keys.worker_channel, held_leases.worker) for shard in range(core.shards)
+    ]
     return ListeningState(
         core,
         channels,
@@ -55,17 +59,17 @@ def lease_notices(core: Core, held_leases: HeldLeases) -> ListeningState[LostLea
 
 
 def read_lease_notice(_channel: str, message: bytes) -> Iterable[LostLease]:
-    """Read a message on the channel of a worker: which lease was lost, and why."""
+    """Read a message from a worker's channel: a lost lease, and the reason for the loss."""
     try:
         why, job_id, token = msgspec.msgpack.decode(message, type=tuple[str, str, str])
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        # Other programs may publish anything on this channel.
+        # Ignore a malformed message, because other programs may publish anything on this channel.
         return []
     return [(why, (job_id, token))]
 
 
 def find_lost_leases(core: Core, held_leases: LeaseRegistry) -> Operation[list[LostLease]]:
-    """Return the leases that were lost although no message arrived."""
+    """Check all held leases on the server, and return the lost leases."""
     proofs = held_leases.proofs()
     answers = yield from in_batches(core, proofs, _check_call)
     return [
@@ -83,7 +87,7 @@ def _check_call(proofs: Sequence[Proof]) -> Call[list[str]]:
 
 
 def watch_leases(state: ListeningState[LostLease], held_leases: HeldLeases) -> Operation[None]:
-    """Notify lost leases until the listener is closed; check every CHECK_EVERY seconds."""
+    """Report lost leases until the listener is closed; check leases every CHECK_EVERY seconds."""
     checked_at = time.monotonic()
     while not state.ended:
         try:
@@ -105,9 +109,9 @@ def watch_leases(state: ListeningState[LostLease], held_leases: HeldLeases) -> O
 def while_finishing(
     core: Core, rows: Sequence[Row], operation: Operation[list[Answer]]
 ) -> Operation[list[Answer]]:
-    """Run an operation that finishes leases; leases that it finishes do not count as lost.
+    """Run an operation that finishes leases; the finished leases do not count as lost.
 
-    Each row begins with an id and a token.
+    Each row begins with a job id and a token.
     """
     if not core.held_leases:
         return (yield from operation)

@@ -1,4 +1,4 @@
-"""Find or cancel the jobs of a queue that have the same data."""
+"""Find or cancel the jobs of a queue by their data."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from headrace.operations.putting import encoded
 from headrace.operations.requests import ask_one
 from headrace.transport.drive import Operation
 
-# Jobs and bytes that one step compares at most.
+# The maximum number of jobs, and the maximum number of bytes, that one step compares.
 MATCH_AT_MOST = 1000
 MATCH_BYTES = 64 << 20
 
 
 def matching(queue: QueueLike, data: Any) -> Operation[dict[str, str]]:
-    """Return the ids of the jobs that have these data, each with its state.
+    """Find the jobs with this data; return a dict of their ids and states.
 
-    It finds waiting, scheduled, blocked and running jobs. Data are equal if the codec encodes them
-    to the same bytes; if a worker replaced the data of its job, the new data count.
+    The search covers waiting, scheduled, blocked and running jobs. Two values are equal if the
+    codec encodes them to the same bytes. If a worker has replaced the data of its job, the search
+    compares the new data.
 
     Raises InvalidArgument if the codec does not encode equal data to the same bytes.
 
@@ -34,8 +35,12 @@ def matching(queue: QueueLike, data: Any) -> Operation[dict[str, str]]:
 def cancel_matching(queue: QueueLike, data: Any) -> Operation[list[str]]:
     """Cancel the jobs that `matching` would return, and return their ids.
 
-    Up to 1,000 jobs per shard it is one atomic step. A longer queue takes several; if the call is
-    interrupted, call it again.
+    If the queue has up to 1,000 jobs per shard, each shard cancels its matching jobs in one atomic
+    step. A longer queue takes several steps; if the call is interrupted, repeat the call.
+
+    Raises InvalidArgument if the codec does not encode equal data to the same bytes.
+
+        queue.cancel_matching({"to": "ada@example.org"})
     """
     return (yield from _in_steps(queue, "cancel_matching", data))
 
@@ -44,8 +49,8 @@ def _in_steps(queue: QueueLike, op: str, data: Any) -> Operation[list[str]]:
     core = queue.core
     if not same_bytes(core.codec):
         raise InvalidArgument(
-            "this codec cannot find jobs by data: it encodes equal data to different bytes; "
-            "find them by id or by tag, or put them with unique=True"
+            "this codec cannot find jobs by data, because it encodes equal data to different "
+            "bytes; find the jobs by id or by tag, or put jobs with unique=True"
         )
     payload = encoded(core, data)
     found: list[str] = []
@@ -65,6 +70,7 @@ def _in_steps(queue: QueueLike, op: str, data: Any) -> Operation[list[str]]:
 
 
 def _step(op: str, queue: str, payload: bytes, cursor: bytes) -> Call[list[Any]]:
-    # Only payloads of the same length are read, so this limits the bytes that a step reads.
+    # A step loads only payloads that are as long as `payload`. So the maximum number of jobs also
+    # limits the number of bytes.
     at_most = min(MATCH_AT_MOST, MATCH_BYTES // max(1, len(payload)))
     return build(op, list, queue=queue, data=payload, at_most=max(1, at_most), cursor=cursor)

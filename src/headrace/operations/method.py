@@ -1,4 +1,4 @@
-"""Declare an operation once and get a method for the sync and for the async class.
+"""Declare an operation once, and get a sync method and an async method.
 
     class QueueMethods:
         put = method(putting.put)
@@ -6,16 +6,16 @@
     class Queue(QueueMethods, SyncMethods): ...
     class AsyncQueue(QueueMethods, AsyncMethods): ...
 
-`Queue().put(...)` returns when the operation is done, `AsyncQueue().put(...)` is awaited. Both have
-the signature and the docstring of the operation.
+`Queue().put(...)` returns when the operation is done, and `AsyncQueue().put(...)` must be awaited.
+Both methods have the signature and the docstring of the operation.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from functools import wraps
-from types import MethodType
+from functools import update_wrapper, wraps
+from types import FunctionType, MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from headrace.operations.core import Core
@@ -44,7 +44,7 @@ def _async_function(operation: AnyOperation) -> Callable[..., Any]:
 
 
 class SyncMethods:
-    """Base of sync classes: their methods block until the operation is done."""
+    """Base class of sync classes, whose methods block until the operation is done."""
 
     __slots__ = ()
     core: Core
@@ -55,7 +55,7 @@ class SyncMethods:
 
 
 class AsyncMethods:
-    """Base of async classes: their methods are coroutines.
+    """Base class of async classes, whose methods are coroutines.
 
     A subclass may override `_make_function`, for example to open a connection first.
     """
@@ -65,7 +65,7 @@ class AsyncMethods:
 
     @staticmethod
     def _make_function(operation: AnyOperation) -> Callable[..., Any]:
-        """Make the coroutine function of an operation."""
+        """Return the coroutine function that carries out an operation."""
         return _async_function(operation)
 
     def __init_subclass__(cls) -> None:
@@ -77,18 +77,18 @@ Mode = TypeVar("Mode", SyncMethods, AsyncMethods)
 
 
 class MethodGroup(Generic[Mode]):
-    """Base of the groups of a client, such as `client.failures`: one class for both clients."""
+    """Base class of method groups, such as `client.failures`, for sync and async clients."""
 
     def __init__(self, core: Core, *, is_async: bool) -> None:
         self.core = core
-        self.is_async = is_async
+        self._is_async = is_async
 
 
 class method(Generic[P, T]):  # noqa: N801 - used like a decorator
-    """An operation as a method of its class.
+    """A descriptor that turns an operation into a method of the class.
 
-    Type checkers read `__get__`. In subclasses of SyncMethods and AsyncMethods a plain function
-    replaces the descriptor, so that a call costs no descriptor lookup.
+    Type checkers read the type of the method from `__get__`. In subclasses of SyncMethods and
+    AsyncMethods a plain function replaces the descriptor, so that a call does not run `__get__`.
     """
 
     def __init__(self, operation: Callable[Concatenate[Any, P], Operation[T]]) -> None:
@@ -117,7 +117,7 @@ class method(Generic[P, T]):  # noqa: N801 - used like a decorator
     def __get__(self, owner: Any, kind: type | None = None) -> Any:
         if owner is None:
             return self._functions[False]
-        return MethodType(self._functions[owner.is_async], owner)
+        return MethodType(self._functions[owner._is_async], owner)  # noqa: SLF001 - a MethodGroup
 
 
 def _install(cls: type, make: MakeFunction) -> None:
@@ -128,14 +128,27 @@ def _install(cls: type, make: MakeFunction) -> None:
 
 
 def _named(make: MakeFunction, operation: AnyOperation, cls: type, name: str) -> Any:
-    function: Any = make(operation)
-    function.__name__, function.__qualname__ = name, f"{cls.__qualname__}.{name}"
+    function: Any = make(_renamed(operation, name, f"{cls.__qualname__}.{name}"))
     function.__signature__ = _signature(operation)
     return function
 
 
+def _renamed(operation: Any, name: str, qualname: str) -> AnyOperation:
+    """Return a copy with another name; Python shows this name in the TypeError of a wrong call."""
+    copy = FunctionType(
+        operation.__code__,
+        operation.__globals__,
+        argdefs=operation.__defaults__,
+        closure=operation.__closure__,
+    )
+    copy.__kwdefaults__ = operation.__kwdefaults__
+    update_wrapper(copy, operation)
+    copy.__name__, copy.__qualname__ = name, qualname
+    return copy
+
+
 def _signature(operation: AnyOperation) -> inspect.Signature:
-    """Return the signature of the method: `self` first, and the result instead of the generator."""
+    """Return the method's signature: `self` is first, and the type Operation[T] becomes T."""
     written = inspect.signature(operation)
     owner, *others = written.parameters.values()
     returned = str(written.return_annotation).removeprefix("Operation[").removesuffix("]")

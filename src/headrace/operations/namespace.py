@@ -1,4 +1,4 @@
-"""Create a namespace on first use, and check whether one exists."""
+"""Create a namespace on first use, and check whether a namespace exists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.engine.check import whole
 from headrace.engine.shard import ingress_ids
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
-from headrace.operations.requests import ask, ask_one, raw
+from headrace.operations.requests import ask, raw
 from headrace.transport.drive import Operation
 
 
@@ -24,20 +24,38 @@ def open_namespace(core: Core, shards: int | None, layout: int) -> Operation[tup
     """Create the namespace if it is new; return its layout and number of shards."""
     if shards is not None:
         whole("shards", shards, 1, 1024)
-    call = _open_call(0, shards or 1, layout)
-    found_layout, found_shards = yield from ask_one(core, 0, call)
+    [(found_layout, found_shards, *_)] = yield from _open(core, range(1), shards or 1, layout)
     if found_layout is None or found_shards is None:
         raise InvalidArgument(
-            "the namespace has no metadata; another program may use its prefix: choose another name"
+            "the namespace has no metadata; another program may use keys with the same prefix: "
+            "choose another name for the namespace"
         )
     return int(found_layout), int(found_shards)
 
 
 def open_shards(core: Core, layout: int) -> Operation[None]:
-    """Create the other shards; each stores which ids belong to it."""
+    """Create the namespace on every shard if there are several shards.
+
+    Each shard stores a prefix for the ids of jobs from its ingress lists. Ids with this prefix
+    belong to that shard.
+    """
     if core.shards > 1:
-        calls = [(shard, _open_call(shard, core.shards, layout)) for shard in range(core.shards)]
-        yield from ask(core, calls)
+        yield from _open(core, range(core.shards), core.shards, layout)
+
+
+def _open(core: Core, numbers: range, shards: int, layout: int) -> Operation[list[list[Any]]]:
+    """Return the layout and the number of shards that each shard stores; create missing metadata.
+
+    A replica, a full server and a user who may only read refuse to write, so read first.
+    """
+    fields = ("layout", "shards", "ingress")
+    found: list[list[Any]] = yield from raw(
+        core, [(shard, ("HMGET", core.key(shard, keys.META), *fields)) for shard in numbers]
+    )
+    calls = [(at, _open_call(at, shards, layout)) for at in numbers if None in found[at]]
+    for (shard, _), created in zip(calls, (yield from ask(core, calls)), strict=True):
+        found[shard] = created
+    return found
 
 
 def _open_call(shard: int, shards: int, layout: int) -> Call[list[Any]]:

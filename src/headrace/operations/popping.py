@@ -1,4 +1,4 @@
-"""Pop the next jobs of a queue; a waiting pop is woken by a message and does not poll."""
+"""Pop the next jobs of a queue; a message wakes a pop that waits for a job."""
 
 from __future__ import annotations
 
@@ -9,22 +9,26 @@ from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from redis.exceptions import NoPermissionError
+
+from headrace.engine import keys
 from headrace.engine.call import Call, build, is_refusal, refuse_pop
 from headrace.engine.check import PAGE, Span, milliseconds, text, whole
 from headrace.engine.record import Record, decode_record
 from headrace.errors import ServerUnavailable
 from headrace.operations.protocols import QueueLike
-from headrace.operations.requests import ask
+from headrace.operations.requests import ask, ask_one, check_permission
 from headrace.operations.values import Job, payload_of, read_job
 from headrace.transport.drive import Operation, Receive, Subscribe
 
 T = TypeVar("T")
 
-# The most jobs that one pop returns.
+# The maximum number of jobs that one pop returns.
 MOST = 500
 # Seconds after which a waiting pop tries again, in case a message was lost.
 SAFETY_POLL = 5.0
-# Lease durations with a special meaning: the setting of the queue, and the session of the worker.
+# Special lease durations: the duration in the queue's settings, and the duration of the worker's
+# session.
 LEASE_OF_QUEUE = -1
 LEASE_OF_SESSION = -2
 
@@ -39,7 +43,7 @@ class Popped(NamedTuple):
 
 
 class Handout(NamedTuple):
-    """The reply to one pop: jobs, and the seconds deadline the next job is due (None: none is)."""
+    """The reply to one pop: the jobs, and the seconds until the next job is due, or None."""
 
     due: float | None
     jobs: list[Popped]
@@ -53,16 +57,17 @@ def pop(
     lease: Span | None = None,
     wait: Span | None = 0,
 ) -> Operation[list[Popped]]:
-    """Pop up to count jobs for a worker; wait up to `wait` seconds for the first; see Queue.pop."""
+    """Pop up to `count` jobs; wait up to `wait` seconds for the first job; see Queue.pop."""
     make_call = pop_call(queue, worker, count, lease)
     deadline = _deadline(wait)
     handout = yield from _pop_once(queue, make_call(count), make_call)
     if handout.jobs or (deadline is not None and time.monotonic() >= deadline):
         return handout.jobs
     core = queue.core
-    channels = [core.channel(shard, "queue", queue.name) for shard in range(core.shards)]
+    channels = [core.channel(shard, keys.queue_channel, queue.name) for shard in range(core.shards)]
     subscription = yield Subscribe(channels)
     while True:
+        check_permission(subscription)
         if subscription.broken:
             subscription = yield Subscribe(channels)
         handout = yield from _pop_once(queue, make_call(count), make_call)
@@ -76,10 +81,10 @@ def pop(
 
 
 def pop_call(queue: QueueLike, worker: str, count: int, lease: Span | None, offer: Span = 0) -> Any:
-    """Check the arguments of a pop and return a function that builds its calls.
+    """Check the arguments of a pop and return a function that builds the script calls for that pop.
 
-    With `offer`, in seconds, a worker that finds no job receives the next job without options
-    directly, if one is put within that time.
+    `offer` is a time in seconds. If the pop finds no job, the worker offers for this time to take a
+    job: the server hands the next new job without options directly to this worker.
     """
     text("worker", worker, queue.core.limits.name)
     whole("count", count, 1, MOST)
@@ -113,7 +118,7 @@ def pop_call(queue: QueueLike, worker: str, count: int, lease: Span | None, offe
 
 
 def none_if_refused(call: Call[Handout]) -> Call[Handout | None]:
-    """Return the same pop call, which returns None instead of raising if the server refuses it.
+    """Return a pop call that returns None, instead of raising, if the server refuses the pop.
 
     The server refuses a pop if the worker's session has ended.
     """
@@ -121,10 +126,10 @@ def none_if_refused(call: Call[Handout]) -> Call[Handout | None]:
 
 
 def divide_evenly(targets: Sequence[T], count: int) -> list[tuple[T, int]]:
-    """Divide a number of jobs over targets such as shards.
+    """Divide a number of jobs among targets such as shards.
 
-    The first targets get one more if the number does not divide evenly. Targets that get none are
-    left out.
+    If the number does not divide evenly, the first targets get one more job each. Targets that get
+    no jobs are left out.
     """
     share, remainder = divmod(count, len(targets))
     counts = [share + (at < remainder) for at in range(len(targets))]
@@ -147,7 +152,7 @@ def _deadline(wait: Span | None) -> float | None:
 
 
 def _pop_once(queue: QueueLike, first_call: Call[Handout], make_call: Any) -> Operation[Handout]:
-    """Pop from the shards one after the other, starting with a different one each time."""
+    """Pop from one shard after the other; the first shard changes with every call."""
     core = queue.core
     count = int(first_call.args[3])
     start = core.next_shard
@@ -174,7 +179,7 @@ def _pop_once(queue: QueueLike, first_call: Call[Handout], make_call: Any) -> Op
 def pop_after_housekeeping(
     core: Any, shard: int, call: Call[Handout], make_call: Any
 ) -> Operation[Handout]:
-    """Repeat a pop that returned no jobs because it used its time for housekeeping."""
+    """Pop, and repeat the pop while the server does housekeeping instead of returning jobs."""
     while True:
         [handout] = yield from ask(core, [(shard, call)])
         if handout.jobs or handout.due != 0:
@@ -183,17 +188,39 @@ def pop_after_housekeeping(
 
 
 def peek(queue: QueueLike, count: int = 1) -> Operation[list[Job]]:
-    """Return the next jobs in the order in which pop would lease them, without leasing them."""
+    """Return the next jobs in the order in which pop would lease them, without leasing them.
+
+    As in pop, due jobs first start to wait, and pushed elements become jobs. A client that may only
+    read skips this step, so such jobs may be missing.
+
+    Raises InvalidArgument if `count` is not from 1 to 1,000.
+
+        for job in queue.peek(10):
+            print(job.id, job.data)
+    """
     whole("count", count, 1, PAGE)
     core = queue.core
     call = build("peek", list, queue=queue.name, count=count)
     found: list[Any] = []
     for shard in range(core.shards):
-        done = 0
-        while not done:
-            [[done, *described]] = yield from ask(core, [(shard, call)])
+        is_early, *described = yield from ask_one(core, shard, call)
+        if is_early and (yield from _prepare_peek(queue, shard)):
+            _, *described = yield from ask_one(core, shard, call)
         found.append([read_job(core.codec, job) for job in described])
     return _interleaved(found)[:count]
+
+
+def _prepare_peek(queue: QueueLike, shard: int) -> Operation[bool]:
+    """Do the work that a pop does first; return False if the user may only read."""
+    call = build("prepare_peek", int, queue=queue.name)
+    try:
+        while not (yield from ask_one(queue.core, shard, call)):
+            pass
+    except ServerUnavailable as refused:
+        if not isinstance(refused.__cause__, NoPermissionError):
+            raise
+        return False
+    return True
 
 
 def _interleaved(lists: list[list[Job]]) -> list[Job]:

@@ -1,4 +1,4 @@
-"""Protocols of the objects whose methods are operations; sync and async classes fulfil them."""
+"""Protocols for sync and async objects whose methods are operations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.operations.core import Core
 
 
 class ClientLike(Protocol):
-    """A client."""
+    """A client, or an object that belongs to a client."""
 
     @property
     def core(self) -> Core:
@@ -16,13 +16,8 @@ class ClientLike(Protocol):
         ...
 
 
-class QueueLike(Protocol):
-    """A queue of a client."""
-
-    @property
-    def core(self) -> Core:
-        """The shared state of the client."""
-        ...
+class NamedLike(ClientLike, Protocol):
+    """An object that belongs to a client and has a name."""
 
     @property
     def name(self) -> str:
@@ -30,18 +25,16 @@ class QueueLike(Protocol):
         ...
 
 
-class FeedLike(Protocol):
-    """A feed of a client."""
+class QueueLike(NamedLike, Protocol):
+    """A Queue or an AsyncQueue."""
 
-    @property
-    def core(self) -> Core:
-        """The shared state of the client."""
-        ...
 
-    @property
-    def name(self) -> str:
-        """The name."""
-        ...
+class GroupLike(NamedLike, Protocol):
+    """A Group or an AsyncGroup."""
+
+
+class FeedLike(NamedLike, Protocol):
+    """A Feed or an AsyncFeed."""
 
     @property
     def sorted(self) -> bool:
@@ -49,20 +42,28 @@ class FeedLike(Protocol):
         ...
 
 
-class SessionLike(Protocol):
-    """The session of a worker."""
+class TokenLike(ClientLike, Protocol):
+    """An object that belongs to a client and is protected by a secret token."""
 
     @property
-    def core(self) -> Core:
-        """The shared state of the client."""
+    def token(self) -> str:
+        """The secret that proves ownership of the object."""
         ...
+
+
+class LeaseLike(TokenLike, Protocol):
+    """A Lease or an AsyncLease."""
+
+    @property
+    def id(self) -> str:
+        """The id of the job."""
+        ...
+
+
+class SessionLike(TokenLike, Protocol):
+    """A Session or an AsyncSession."""
 
     @property
     def worker(self) -> str:
         """The name of the worker."""
-        ...
-
-    @property
-    def token(self) -> str:
-        """The secret that proves the ownership."""
         ...

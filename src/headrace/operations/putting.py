@@ -1,18 +1,18 @@
-"""Put jobs: one, or many in batches."""
+"""Put one job, or many jobs in batches."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
-from functools import lru_cache, partial
-from typing import Any, Unpack, cast
+from itertools import chain
+from typing import Any, Unpack
 
 from headrace.codecs.codec import Codec, digest_of
-from headrace.engine.call import Arg, Call, build, is_refusal, job_refusal, pack, packed
+from headrace.engine.call import Call, is_refusal, job_refusal, packed
 from headrace.engine.check import Limits, listed, text
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations.batches import in_batches
-from headrace.operations.core import Core, FastPath
+from headrace.operations.core import Core
+from headrace.operations.durability import confirmed
 from headrace.operations.ids import (
     batch_of,
     new_id,
@@ -23,116 +23,102 @@ from headrace.operations.ids import (
     spare_id,
 )
 from headrace.operations.protocols import QueueLike
-from headrace.operations.requests import ask, ask_one
+from headrace.operations.requests import ask_one, unchanged
 from headrace.options import JobOptions, Put, check_options
 from headrace.transport.drive import Operation
 
-# The largest payload that is stored in the record of its job, as in the scripts.
-INLINE = 1024
-# Answers of put_one and hand_one.
-CREATED, OTHER_SCRIPT, NOT_POSSIBLE = 1, 2, -1
-OTHER = {"put_one": "hand_one", "hand_one": "put_one"}
-# Seconds for which the script `put` is used after a fast script could not put the job.
-DETOUR = 5.0
-
-# A job to create: its id and payload; and, if it has them, a spare id and options of its own.
+# A job to create: its id and payload. A FullItem also has a spare id and options of its own.
 FullItem = tuple[str, bytes, str, dict[str, Any] | None]
 Item = tuple[str, bytes] | FullItem
 
 
 def encoded(core: Core, value: Any) -> bytes:
-    """Return a value as the payload of a job; raise InvalidArgument if it is too large."""
+    """Return a value as the payload of a job; raise InvalidArgument if the payload is too large."""
     return payload_for(value, core.codec, core.limits)
 
 
 def payload_for(value: Any, codec: Codec, limits: Limits) -> bytes:
-    """Return a value as payload, without a connection."""
+    """Return a value as the payload of a job, without a connection to the server."""
     if isinstance(value, Put):
         raise InvalidArgument(
-            "a Put is an item of put_many, not data; pass its options to put instead"
+            "a Put is an item for put_many, not data; pass the options to put instead"
         )
     payload = codec.encode(value)
     if not isinstance(payload, bytes):
         raise InvalidArgument(f"a codec must return bytes, not {type(payload).__name__}")
     if len(payload) > limits.payload:
         raise InvalidArgument(
-            f"a payload may have {limits.payload} bytes, not {len(payload)}; store the data "
-            "elsewhere and put its address into the job, or raise Limits(payload=...)"
+            f"a payload may have at most {limits.payload} bytes, not {len(payload)}; store the "
+            "data elsewhere and put its address into the job, or raise Limits(payload=...)"
         )
     return payload
 
 
 def put(queue: QueueLike, data: Any, **options: Unpack[JobOptions]) -> Operation[str]:
-    """Create a job from data and return its id.
+    """Create a job from data and return the job id.
 
-    Without options the job can run at once, after the jobs that already wait. JobOptions lists the
-    options. If the id exists, `on_exists` decides: the existing job is moved to this queue (the
-    default), replaced while it waits, kept with JobExists raised, or joined by a duplicate under a
-    new id. If a job with an equal `unique` value exists in the queue, JobExists is raised;
-    with on_exists="replace" the waiting job is changed and its id returned.
+    Without options the job is waiting at once, behind the jobs that already wait. JobOptions lists
+    the options. If a job with this id exists, `on_exists` decides what happens. "move" (the
+    default) moves that job to this queue, and "replace" changes that job if it is waiting,
+    scheduled or blocked. "reject" raises JobExists, and "duplicate" creates a job with a new id. If
+    a job in the queue has the same `unique` value, the call raises JobExists. With "replace", the
+    call instead changes that job if it is waiting, scheduled or blocked, and returns its id.
 
-    Raises InvalidArgument for an option or a payload that cannot be used, JobExists as described.
+    Raises InvalidArgument if an option or the payload is invalid, JobExists as described above, and
+    NotDurable if the server does not confirm the wanted `durability` in time.
 
         queue.put({"to": "ada@example.org"}, delay=60, retries=3, tags=["mail"])
     """
-    if options:
+    if options or queue.core.durability:
         return (yield from put_with_options(queue, data, options))
     core = queue.core
-    item = (new_id(), payload_for(data, core.codec, core.limits))
-    shard = core.shard_of(item[0])
-    path = core.fast_path(shard, queue.name)
-    is_fast = len(item[1]) <= INLINE and path.not_before <= time.monotonic()
-    if is_fast and (yield from _put_fast(core, shard, path, (queue.name, *item))):
-        return item[0]
-    call = Call("put", _plain_arguments(queue.name) + item, partial(_made, item))
-    # The fast call may still arrive if its connection broke: then the id exists already.
-    answer = yield from ask_one(core, shard, call, again=is_fast)
-    if isinstance(answer, HeadraceError):
-        raise answer
-    return answer
-
-
-def _put_fast(
-    core: Core, shard: int, path: FastPath, args: tuple[str, str, bytes]
-) -> Operation[bool]:
-    """Put a job with the script that worked the last time; return False if it did nothing."""
-    op = path.op
-    answer = yield from ask_one(core, shard, Call(op, args, int))
-    if answer == OTHER_SCRIPT:
-        op = path.op = OTHER[op]
-        answer = yield from ask_one(core, shard, Call(op, args, int))
-    if answer == NOT_POSSIBLE:
-        path.not_before = time.monotonic() + DETOUR
-    return answer == CREATED
-
-
-@lru_cache
-def _plain_arguments(queue: str) -> tuple[Arg, ...]:
-    return put_call(queue, [], b"", None, "").args
+    job_id, payload = new_id(), payload_for(data, core.codec, core.limits)
+    call = Call("put", (queue.name, b"", job_id, payload), unchanged)
+    yield from ask_one(core, core.shard_of(job_id), call)
+    return job_id
 
 
 def put_with_options(
     queue: QueueLike, data: Any, options: JobOptions, *, after: str | None = None
 ) -> Operation[str]:
-    """Create a job with options; with `after` it is blocked until that group is finished."""
+    """Create a job with options; with `after` the job is blocked until that group is finished."""
     core = queue.core
     payload = encoded(core, data)
     checked = _checked(core, data, payload, options)
+    durability = checked.pop("durability", None)
+    request = _put_checked(queue, payload, checked, after)
+    return (yield from confirmed(core, durability, request))
+
+
+def _put_checked(
+    queue: QueueLike, payload: bytes, checked: dict[str, Any], after: str | None
+) -> Operation[str]:
+    core = queue.core
     given_id, on_exists = checked.pop("id", None), checked.pop("on_exists", None)
     if after is not None:
         checked["after"] = text("group", after, core.limits.name)
     job_id = settled_id(core, given_id, checked)
     if job_id in checked.get("depends_on", ()):
         raise InvalidArgument(f"job {job_id!r} would depend on itself and never run")
+    if given_id is None and "unique" not in checked:
+        return (yield from _put_new(queue, job_id, payload, packed(ready(checked))))
     item: Item = (job_id, payload)
     if given_id is not None:
         item = (job_id, payload, spare_id(core, job_id), None)
-    nonce = "" if given_id is None and "unique" not in checked else new_nonce()
-    call = put_call(queue.name, [item], packed(ready(checked)), on_exists, nonce)
-    [[answer]] = yield from ask(core, [(core.shard_of(job_id), call)])
+    call = put_call(queue.name, [item], ready(checked), on_exists, new_nonce())
+    [answer] = yield from ask_one(core, core.shard_of(job_id), call)
     if isinstance(answer, HeadraceError):
         raise answer
     return str(answer)
+
+
+def _put_new(queue: QueueLike, job_id: str, payload: bytes, options: bytes) -> Operation[str]:
+    """Create a job under a new id, which no other call can have used."""
+    call = Call("put", (queue.name, options, job_id, payload), unchanged)
+    reply = yield from ask_one(queue.core, queue.core.shard_of(job_id), call)
+    if reply != 1 and is_refusal(reply[0]):
+        raise job_refusal(job_id, reply[0])
+    return job_id
 
 
 def _checked(core: Core, data: Any, payload: bytes, options: JobOptions) -> dict[str, Any]:
@@ -144,32 +130,35 @@ def _checked(core: Core, data: Any, payload: bytes, options: JobOptions) -> dict
 def put_many(
     queue: QueueLike, items: Iterable[Any], **options: Unpack[JobOptions]
 ) -> Operation[list[str]]:
-    """Create a job from each item, a few hundred per round trip, and return their ids in order.
+    """Create a job from each item, a few hundred per round trip, and return the job ids in order.
 
     An item is data, or a Put(data, id=..., priority=...) with options of its own. With
-    on_exists="reject" every job that can be created is created, then the first refusal is raised.
+    on_exists="reject" the call creates every job that the server accepts, then raises the first
+    error. If the call raises NotDurable, `result` lists the job id or the error of each item.
 
         queue.put_many([{"n": 1}, Put({"n": 2}, delay=60)], tags=["import"])
     """
     core = queue.core
     if options.get("id") is not None or isinstance(options.get("unique"), str):
         raise InvalidArgument(
-            "jobs cannot share an id or a unique value: give each its own with Put(...)"
+            "jobs cannot share an id or a unique value: give each job its own values with Put(...)"
         )
-    unique = bool(options.pop("unique", False))
+    unique = options.pop("unique", False)
+    if not isinstance(unique, bool):
+        raise InvalidArgument(f"unique must be True or False for put_many, not {unique!r}")
     shared = check_options(options, core.limits)
-    on_exists = shared.pop("on_exists", None)
+    on_exists, durability = shared.pop("on_exists", None), shared.pop("durability", None)
     rows, named = _rows(core, items, shared, unique=unique)
     if named:
         check_order(rows, shared)
     nonce = new_nonce() if named else ""
-    packed_options = packed(shared)
-    answers = yield from in_batches(
+    request = in_batches(
         core,
         rows,
-        lambda part: put_call(queue.name, part, packed_options, on_exists, nonce),
+        lambda part: put_call(queue.name, part, shared, on_exists, nonce),
         batch_of(core, max(len(parents_of_row(row, shared)) for row in rows)) if rows else None,
     )
+    answers = yield from confirmed(core, durability, request)
     for answer in answers:
         if isinstance(answer, HeadraceError):
             raise answer
@@ -197,11 +186,12 @@ def _rows(
 def row_of(
     core: Core, item: Put, new_id: str, shared: dict[str, Any], *, unique: bool = False
 ) -> FullItem:
-    """Return the row of a put call that creates a job from an item."""
+    """Return the row with which the script `put` creates a job from an item."""
     options = item.options
-    if options.get("on_exists") is not None:
-        raise InvalidArgument("on_exists is an option of the call, not of one item")
-    if unique and not options.get("unique"):
+    for name in ("on_exists", "durability"):
+        if options.get(name) is not None:
+            raise InvalidArgument(f"{name} is an option of the call, not of one item")
+    if unique and "unique" not in options:
         options = {**options, "unique": True}
     payload = encoded(core, item.data)
     own = _checked(core, item.data, payload, options)
@@ -211,16 +201,16 @@ def row_of(
 
 
 def parents_of_row(row: Item, shared: dict[str, Any]) -> Sequence[str]:
-    """Return the dependencies of a new job, from its own options or those of the call."""
+    """Return the dependencies of a new job, from its own options or the options of the call."""
     own = row[3] if len(row) == 4 else None
     found: Sequence[str] = (own or {}).get("depends_on", shared.get("depends_on", ()))
     return found
 
 
 def check_order(rows: Sequence[Item], shared: dict[str, Any]) -> None:
-    """Raise InvalidArgument if a job depends on a later one.
+    """Raise InvalidArgument if a job depends on a later job of the call.
 
-    A job that does not exist yet would count as finished.
+    The later job does not exist yet, so the dependency would count as complete.
     """
     later_ids: set[str] = set()
     for row in reversed(rows):
@@ -234,33 +224,34 @@ def check_order(rows: Sequence[Item], shared: dict[str, Any]) -> None:
             )
 
 
-def _others(items: Sequence[Item]) -> bytes:
-    if all(len(item) == 2 for item in items):
-        return b""
-    return pack([(item[2], item[3] or None) if len(item) == 4 else ("", None) for item in items])
-
-
 def put_call(
-    queue: str, items: Sequence[Item], options: bytes, on_exists: str | None, nonce: str
+    queue: str,
+    items: Sequence[Item],
+    options: dict[str, Any],
+    on_exists: str | None = None,
+    nonce: str = "",
 ) -> Call[list[str | HeadraceError]]:
-    """Return a put call for jobs of one shard."""
+    """Return a call of the operation `put` for jobs of one shard.
+
+    The nonce may be empty if the ids of all jobs are new.
+    """
 
     def decode(answers: Any) -> list[str | HeadraceError]:
         if isinstance(answers, int):
             return [item[0] for item in items]
         return [_made(item, answer) for item, answer in zip(items, answers, strict=True)]
 
-    others = _others(items)
-    return build(
-        "put",
-        decode,
-        [item[:2] for item in items] if others else cast("Sequence[tuple[str, bytes]]", items),
-        queue=queue,
-        on_exists=on_exists or "",
-        nonce=nonce,
-        options=options,
-        others=others,
-    )
+    rows: Sequence[Sequence[Any]] = items
+    if nonce:
+        options = {**options, "nonce": nonce, "on_exists": on_exists}
+    if max(map(len, items)) > 2:
+        options = {**options, "others": [_spare_and_options(item) for item in items]}
+        rows = [item[:2] for item in items]
+    return Call("put", (queue, packed(options), *chain.from_iterable(rows)), decode)
+
+
+def _spare_and_options(item: Item) -> tuple[str, dict[str, Any] | None]:
+    return (item[2], item[3] or None) if len(item) == 4 else ("", None)
 
 
 def _made(item: Item, answer: Any) -> str | HeadraceError:

@@ -1,8 +1,8 @@
-"""Queues: settings, counts, statistics, pause and deletion; and settings of the namespace."""
+"""Queues with their settings, counts and statistics, and the settings of the namespace."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -13,19 +13,20 @@ from headrace.engine.settings import PROFILES, SETTINGS, Value, default, from_wi
 from headrace.engine.statistics import Stats, merged, read_series
 from headrace.errors import InvalidArgument, QueueNotFound
 from headrace.operations.core import Core
+from headrace.operations.paging import all_items
 from headrace.operations.protocols import ClientLike, QueueLike
-from headrace.operations.requests import ask, ask_one, raw
+from headrace.operations.requests import ask, ask_all, ask_one, raw
 from headrace.operations.values import Counts
 from headrace.transport.drive import Operation
 
 DELETE_AT_MOST = 500
 SHARED_LIMITS = {"concurrency", "rate"}
-# Names of queues per round trip.
+# The number of queue names to read per round trip.
 LISTED = 1000
 
 
 def on_all_shards(core: Core, call: Any) -> Operation[list[Any]]:
-    """Make a call on every shard, on the first shard last: readers look only at that one."""
+    """Make a call on every shard. Shard 0 is last, because settings are read from shard 0."""
     return (yield from ask(core, [(shard, call) for shard in reversed(range(core.shards))]))
 
 
@@ -34,9 +35,9 @@ def configure(
 ) -> Operation[None]:
     """Set the profile (job, fifo, task, manual, ring) or single settings of the queue, or both.
 
-    A profile replaces all earlier settings; a setting changes only itself.
+    A profile replaces all earlier settings. A single setting leaves the other settings unchanged.
 
-    Raises InvalidArgument for an unknown profile or setting, or for a value that it cannot have.
+    Raises InvalidArgument for an unknown profile or setting, or for an invalid value.
 
         queue.configure("task", concurrency=10, rate="100/s")
     """
@@ -47,7 +48,9 @@ def configure(
         stored |= {name: optional(to_wire(name, v)) for name, v in PROFILES[profile].items()}
     for name, value in settings.items():
         if known(name).namespace_only:
-            raise InvalidArgument(f"{name} is a setting of the namespace: client.config.set(...)")
+            raise InvalidArgument(
+                f"{name} is a setting of the namespace: use client.config.set(...)"
+            )
         stored[name] = optional(to_wire(name, value))
     if queue.core.shards > 1 and SHARED_LIMITS & stored.keys():
         stored |= shares(queue.core, {name: settings.get(name) for name in SHARED_LIMITS})
@@ -56,7 +59,7 @@ def configure(
 
 
 def shares(core: Core, limits: Mapping[str, Value]) -> dict[str, bytes]:
-    """Return the setting that divides limits over the shards.
+    """Return the setting `shards`: the number of shards over which limits are divided.
 
     Raises InvalidArgument if a limit is smaller than the number of shards.
     """
@@ -73,7 +76,9 @@ def shares(core: Core, limits: Mapping[str, Value]) -> dict[str, bytes]:
 def settings(queue: QueueLike) -> Operation[dict[str, Value]]:
     """Return every setting of the queue, including defaults; durations are in seconds.
 
-    Settings of the namespace apply to queues that do not have their own.
+    A setting of the namespace applies to the queues that do not have this setting themselves.
+
+    Raises ServerUnavailable if the server does not answer.
 
         queue.settings()["lease"]
     """
@@ -94,20 +99,36 @@ def text_map(pairs: list[bytes]) -> dict[str, str]:
 
 
 def pause(queue: QueueLike) -> Operation[None]:
-    """Pause the queue: pop returns no jobs until resume; everything else goes on."""
+    """Pause the queue: pop returns no jobs until the queue is resumed; jobs can still be put.
+
+    Raises ServerUnavailable if the server does not answer.
+
+        queue.pause()
+    """
     yield from configure(queue, paused=True)
 
 
 def resume(queue: QueueLike) -> Operation[None]:
-    """Resume a paused queue."""
+    """Resume a paused queue.
+
+    Raises ServerUnavailable if the server does not answer.
+
+        queue.resume()
+    """
     yield from configure(queue, paused=False)
 
 
 def counts(queue: QueueLike) -> Operation[Counts]:
-    """Return how many jobs are in which state; a queue that was never used has none."""
+    """Return the number of jobs in each state; a queue that was never used has no jobs.
+
+    Raises ServerUnavailable if the server does not answer.
+
+        counts = queue.counts()
+        print(counts.waiting, counts.running, counts.failed)
+    """
     core = queue.core
     call = build("counts", list, [(queue.name,)])
-    replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+    replies = yield from ask_all(core, call)
     return summed([reply[0] for reply in replies])
 
 
@@ -121,16 +142,21 @@ def summed(rows: list[list[int]]) -> Counts:
 
 
 def length(queue: QueueLike) -> Operation[int]:
-    """Return how many jobs are waiting, scheduled, blocked or running."""
+    """Return how many jobs are waiting, scheduled, blocked or running.
+
+    Raises ServerUnavailable if the server does not answer.
+    """
     return (yield from counts(queue)).length
 
 
 def queues(
     client: ClientLike, *, offset: int = 0, count: int = 100
 ) -> Operation[dict[str, Counts]]:
-    """Return a page of the queues with their counts, in the order of their first use.
+    """Return a page of the queues with their counts, in the order of the first use of each queue.
 
     With several shards the counts are summed.
+
+    Raises InvalidArgument if `offset` or `count` is out of range.
 
         for name, counts in client.queues().items():
             print(name, counts.waiting, counts.running)
@@ -140,12 +166,12 @@ def queues(
     if not names:
         return {}
     call = build("counts", list, [(name,) for name in names])
-    replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+    replies = yield from ask_all(core, call)
     return {name: summed([reply[at] for reply in replies]) for at, name in enumerate(names)}
 
 
 def queue_names(core: Core, offset: int, count: int) -> Operation[list[str]]:
-    """Return the names of queues by first use; the earliest first use on a shard counts."""
+    """Return the names of queues in the order of their earliest use on any shard."""
     sets = [core.key(shard, keys.QUEUES) for shard in range(core.shards)]
     words = (0, offset + count - 1, "WITHSCORES")
     replies = yield from raw(core, [(at, ("ZRANGE", key, *words)) for at, key in enumerate(sets)])
@@ -160,41 +186,44 @@ def queue_names(core: Core, offset: int, count: int) -> Operation[list[str]]:
 def stats(queue: QueueLike, day: str | date | None = None) -> Operation[Stats]:
     """Return the waiting and running times, failures and retries of a UTC day (default: today).
 
-    `day` is a date or a text such as "2026-11-18".
+    `day` is a date or a string such as "2026-11-18".
+
+    Raises InvalidArgument if `day` is malformed or before 1970.
 
         queue.stats().run.mean
     """
     core = queue.core
     number = -1 if day is None else day_number(day)
     call = build("stats", list, queue=queue.name, day=number)
-    replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
-    summaries = [text_map(reply[1]) for reply in replies]
-    bins = [text_map(reply[2]) for reply in replies]
-    series = {
-        name: merged(
-            read_series(name, summary, found)
-            for summary, found in zip(summaries, bins, strict=True)
-        )
-        for name in ("wait", "run")
-    }
+    replies = yield from ask_all(core, call)
     return Stats(
         queue=queue.name,
         day=EPOCH + timedelta(days=int(replies[0][0])),
-        wait=series["wait"],
-        run=series["run"],
         failed=sum(reply[3] for reply in replies),
-        failures=sum(int(summary.get("failures", 0)) for summary in summaries),
-        retries=sum(int(summary.get("retries", 0)) for summary in summaries),
+        **merged_day(replies),
     )
+
+
+def merged_day(replies: Sequence[list[Any]]) -> dict[str, Any]:
+    """Merge the replies of the script `stats` from all shards: times, failures and retries."""
+    parts = [(text_map(reply[1]), text_map(reply[2])) for reply in replies]
+    return {
+        "wait": merged(read_series("wait", *part) for part in parts),
+        "run": merged(read_series("run", *part) for part in parts),
+        "failures": sum(int(summary.get("failures", 0)) for summary, _ in parts),
+        "retries": sum(int(summary.get("retries", 0)) for summary, _ in parts),
+    }
 
 
 def delete(queue: QueueLike) -> Operation[None]:
     """Delete the queue with all its jobs, settings and statistics; running jobs are cancelled.
 
-    A queue of up to 500 jobs per shard is deleted in one atomic step, a larger one in several. If
-    the call is interrupted, call it again.
+    A queue of up to 500 jobs per shard is deleted in one atomic step, a larger queue in several
+    steps. If the call is interrupted, repeat the call.
 
     Raises QueueNotFound if there is no such queue.
+
+        queue.delete()
     """
     core = queue.core
     call = build("delete_queue", queue_answer(queue.name), queue=queue.name, at_most=DELETE_AT_MOST)
@@ -214,9 +243,9 @@ def delete(queue: QueueLike) -> Operation[None]:
 
 
 def config_get(client: ClientLike, name: str | None = None) -> Operation[Any]:
-    """Return a setting of the namespace, or all of them as a dict; unset ones have their defaults.
+    """Return one setting of the namespace, or all settings as a dict, including defaults.
 
-    Raises InvalidArgument if there is no such setting, or only queues have it.
+    Raises InvalidArgument if the setting does not exist, or exists only for queues.
 
         client.config.get("lease")
     """
@@ -232,7 +261,7 @@ def config_get(client: ClientLike, name: str | None = None) -> Operation[Any]:
 
 
 def config(core: Core) -> Operation[dict[str, str]]:
-    """Return the explicit settings of the namespace in their stored form."""
+    """Return the settings that were set for the namespace, in their stored form."""
     [stored] = yield from raw(core, [(0, ("HGETALL", core.key(0, keys.CONFIG)))])
     return text_map(stored)
 
@@ -240,7 +269,8 @@ def config(core: Core) -> Operation[dict[str, str]]:
 def config_set(client: ClientLike, name: str, value: Value) -> Operation[None]:
     """Set a default for all queues that do not have this setting themselves.
 
-    Raises InvalidArgument if there is no such setting, only queues have it, or the value is wrong.
+    Raises InvalidArgument if the setting does not exist or exists only for queues, or if the value
+    is invalid.
 
         client.config.set("lease", 60)
     """
@@ -252,7 +282,9 @@ def config_set(client: ClientLike, name: str, value: Value) -> Operation[None]:
 def config_unset(client: ClientLike, name: str) -> Operation[None]:
     """Remove a setting of the namespace, so that its built-in default applies again.
 
-    Raises InvalidArgument if there is no such setting, or only queues have it.
+    Raises InvalidArgument if the setting does not exist, or exists only for queues.
+
+        client.config.unset("lease")
     """
     _check_namespace_setting(name)
     yield from on_all_shards(client.core, build("config_set", int, [(name, b"")]))
@@ -260,7 +292,7 @@ def config_unset(client: ClientLike, name: str) -> Operation[None]:
 
 def _check_namespace_setting(name: str) -> None:
     if known(name).queue_only:
-        raise InvalidArgument(f"{name} is a setting of a queue: queue.configure({name}=...)")
+        raise InvalidArgument(f"{name} is a setting of a queue: use queue.configure({name}=...)")
 
 
 class QueueRef:
@@ -275,15 +307,10 @@ class QueueRef:
 
 
 def check_name(core: Core, name: str) -> str:
-    """Return the name of a queue; raise InvalidArgument if it is malformed."""
+    """Return the name of a queue; raise InvalidArgument if the name is malformed."""
     return text("queue", name, core.limits.name)
 
 
 def all_queues(core: Core) -> Operation[list[str]]:
     """Return the names of all queues of the namespace."""
-    names: list[str] = []
-    while True:
-        found = yield from queue_names(core, len(names), LISTED)
-        names += found
-        if len(found) < LISTED:
-            return names
+    return (yield from all_items(queue_names, core, size=LISTED))

@@ -1,7 +1,7 @@
 """Send script calls to the server, retry them, and turn error replies into exceptions.
 
-These are generators that do no I/O: they yield requests and receive the results. `drive` and
-`drive_async` carry the requests out, sync or async.
+The functions are generators that do no I/O: they yield requests and receive the results. `drive`
+and `drive_async` carry out the requests.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
 from redis.exceptions import (
@@ -31,6 +31,7 @@ from redis.exceptions import (
 from headrace.engine.call import Call
 from headrace.errors import ScriptError, ServerUnavailable
 from headrace.operations.core import Core
+from headrace.retry_pause import RetryPause
 from headrace.transport.connection import CONNECTION_ERRORS
 from headrace.transport.drive import Operation, Refresh, Send, Sleep
 from headrace.transport.transport import Command, Unreachable
@@ -40,14 +41,52 @@ T = TypeVar("T")
 REDIRECTS = (MovedError, AskError, ClusterDownError, TryAgainError)
 TEMPORARY = (BusyLoadingError, MasterDownError, ReadOnlyError)
 LOGIN_ERRORS = (AuthenticationError, AuthorizationError)
-# Error replies of a script whose user may not run a command or use a key.
+# Matches the error of a script that runs a command or uses a key without permission.
 NO_PERMISSION = re.compile("ACL failure in script|user executing the script can't")
+# Matches the error of a server that refuses to run a function: the command is unknown or not
+# permitted, or the memory is full. A full server refuses a function that may write before the
+# function runs. A script runs until it writes, so it can still answer, for example that the job of
+# a repeated put exists. If the server stops a script, the error ends with the position in the
+# script, so the pattern does not match.
+FUNCTION_REFUSED = re.compile(r"(?i)'fcall|used memory > 'maxmemory'\.?$")
+# Matches the error of a user who may run neither functions nor scripts that may write.
+MAY_ONLY_READ = re.compile("(?i)'evalsha'")
 FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 1.0
 
 
-def ask(core: Core, calls: Sequence[tuple[int, Call[T]]]) -> Operation[list[T]]:
+class Retries:
+    """The pauses between the retries of one request, for up to `retry_for` seconds in total."""
+
+    def __init__(self, core: Core) -> None:
+        self._deadline = time.monotonic() + core.retry_for
+        self._pause = RetryPause(FIRST_PAUSE, LONGEST_PAUSE)
+
+    def pause(self, error: Exception, *, maybe_done: bool) -> Operation[None]:
+        """Sleep, then look up the nodes again; raise ServerUnavailable if no time is left."""
+        seconds = self._pause.next_pause()
+        if time.monotonic() + seconds > self._deadline:
+            raise unavailable_error(error, maybe_done=maybe_done) from error
+        yield Sleep(seconds * random.uniform(0.5, 1.5))  # noqa: S311 - only spreads the load
+        yield Refresh()
+
+
+def unchanged(reply: Any) -> Any:
+    """Return a reply unchanged; this is the decoder of calls whose replies need no decoding."""
+    return reply
+
+
+def ask_all(core: Core, call: Call[T]) -> Operation[list[T]]:
+    """Make the same call on every shard and return the answers by shard."""
+    return (yield from ask(core, [(shard, call) for shard in range(core.shards)]))
+
+
+def ask(
+    core: Core, calls: Sequence[tuple[int, Call[T]]], *, part_done: bool = False
+) -> Operation[list[T]]:
     """Make calls, each on its shard, and return their decoded answers in order.
+
+    `part_done` means that the calls continue an operation that has already changed something.
 
     Raises ServerUnavailable if a call is refused or not answered in time, ScriptError if a script
     fails.
@@ -57,13 +96,13 @@ def ask(core: Core, calls: Sequence[tuple[int, Call[T]]]) -> Operation[list[T]]:
     replies = yield Send([(shard, core.words(shard, call)) for shard, call in calls])
     for reply in replies:
         if isinstance(reply, Exception):
-            replies = yield from _recover(core, calls, replies)
+            replies = yield from _recover(core, calls, replies, part_done=part_done)
             break
     return [call.decode(reply) for (_, call), reply in zip(calls, replies, strict=True)]
 
 
 def ask_one(core: Core, shard: int, call: Call[T], *, again: bool = False) -> Operation[T]:
-    """Make one call and return its answer; `again` if an earlier attempt may have succeeded."""
+    """Make one call and return its answer; set `again` if an earlier attempt may have succeeded."""
     replies = yield Send([(shard, core.words(shard, call, again=again))])
     if isinstance(replies[0], Exception):
         replies = yield from _recover(core, [(shard, call)], replies, maybe_done=again)
@@ -76,23 +115,22 @@ def _recover(
     replies: list[Any],
     *,
     maybe_done: bool = False,
+    part_done: bool = False,
 ) -> Operation[Any]:
-    """Repeat failed calls until all have answers; raise ServerUnavailable after `retry_for`."""
-    deadline = time.monotonic() + core.retry_for
+    """Repeat failed calls until all succeed; raise ServerUnavailable after `retry_for` seconds."""
+    retries = Retries(core)
     again = [maybe_done] * len(calls)
-    pause = FIRST_PAUSE
     loaded = False
     while unanswered := [i for i, reply in enumerate(replies) if isinstance(reply, Exception)]:
-        missing = [calls[i] for i in unanswered if isinstance(replies[i], NoScriptError)]
+        missing = [calls[i] for i in unanswered if _needs_load(replies[i])]
         for i in unanswered:
-            again[i] = _maybe_done(core, calls[i][1], replies[i]) or again[i]
+            again[i] = again[i] or _is_maybe_done(replies[i])
+        some_done = part_done or any(again) or len(unanswered) < len(replies)
+        _raise_refusal(core, calls, replies, maybe_done=some_done)
         if loaded or len(missing) < len(unanswered):
-            if time.monotonic() + pause > deadline:
-                some_done = any(again) or len(unanswered) < len(replies)
-                raise unavailable_error(replies[unanswered[0]], maybe_done=some_done)
-            yield Sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - only spreads the load
-            pause = min(2 * pause, LONGEST_PAUSE)
-            yield Refresh()
+            yield from retries.pause(replies[unanswered[0]], maybe_done=some_done)
+        if any(FUNCTION_REFUSED.search(str(replies[i])) for i in unanswered):
+            core.use_scripts()
         if missing:
             yield from _load(core, missing)
             loaded = True
@@ -105,12 +143,17 @@ def _recover(
     return replies
 
 
-def _maybe_done(core: Core, call: Call[Any], error: Exception) -> bool:
-    """Return whether a failed call may have been carried out; raise if it cannot be repeated."""
-    if isinstance(error, NoScriptError):
-        return False
-    if not is_transient(error):
-        raise _call_error(core, call, error) from error
+def _raise_refusal(
+    core: Core, calls: Sequence[tuple[int, Call[Any]]], replies: list[Any], *, maybe_done: bool
+) -> None:
+    """Raise the error of the first call that a repetition cannot help."""
+    for (_, call), reply in zip(calls, replies, strict=True):
+        if isinstance(reply, Exception) and not _needs_load(reply) and not is_transient(reply):
+            raise _call_error(core, call, reply, maybe_done=maybe_done) from reply
+
+
+def _is_maybe_done(error: Exception) -> bool:
+    """Return whether the server may have carried out a call that failed with this error."""
     return isinstance(error, CONNECTION_ERRORS) and not isinstance(error, BusyLoadingError)
 
 
@@ -121,32 +164,54 @@ def is_transient(error: Exception) -> bool:
     if isinstance(error, LOGIN_ERRORS):
         return False
     if type(error) is ResponseError:
-        # A script of another program has kept the server busy for too long.
+        # The server replies BUSY while a script of another program runs for too long.
         return str(error).startswith("BUSY ")
     return isinstance(error, (*CONNECTION_ERRORS, *REDIRECTS, *TEMPORARY))
 
 
+def _needs_load(error: Exception) -> bool:
+    """Return whether the call may succeed after the library is loaded, as functions or a script."""
+    is_missing = isinstance(error, NoScriptError) or "Function not found" in str(error)
+    return is_missing or FUNCTION_REFUSED.search(str(error)) is not None
+
+
 def _load(core: Core, calls: Sequence[tuple[int, Call[Any]]]) -> Operation[None]:
-    loads: list[Command] = [
-        (shard, ("SCRIPT", "LOAD", core.library[call.op].text)) for shard, call in calls
-    ]
-    for (_, call), reply in zip(calls, (yield Send(loads)), strict=True):
+    """Load the library where it is missing, as a script if the server refuses functions."""
+    if not core.uses_scripts:
+        shards = sorted({shard for shard, _ in calls})
+        replies = yield Send([(shard, ("FUNCTION", "LOAD", core.library.text)) for shard in shards])
+        if not any(_refuses_functions(reply) for reply in replies):
+            return
+        core.use_scripts()
+    texts = {(shard, core.library[call.op].script.text): call for shard, call in calls}
+    loads: list[Command] = [(shard, ("SCRIPT", "LOAD", text)) for shard, text in texts]
+    for call, reply in zip(texts.values(), (yield Send(loads)), strict=True):
         if isinstance(reply, Exception) and not is_transient(reply):
-            raise _call_error(core, call, reply) from reply
+            raise _call_error(core, call, reply, maybe_done=False) from reply
 
 
-def load(core: Core, ops: Iterable[str]) -> Operation[None]:
-    """Load scripts on every shard before they are first called."""
-    loads: list[Command] = [
-        (shard, ("SCRIPT", "LOAD", core.library[op].text))
-        for op in ops
-        for shard in range(core.shards)
-    ]
-    yield from raw(core, loads)
+def _refuses_functions(reply: Any) -> bool:
+    """Return whether a server cannot load functions; another client may have loaded them.
+
+    A replica refuses functions, but it runs scripts that only read.
+    """
+    if isinstance(reply, ReadOnlyError):
+        return True
+    if not isinstance(reply, Exception) or is_transient(reply):
+        return False
+    return "already exists" not in str(reply)
 
 
-def _call_error(core: Core, call: Call[Any], error: Exception) -> Exception:
-    line = re.search(r"user_script:(\d+)", str(error))
+def load(core: Core) -> Operation[None]:
+    """Load the library on every shard before its first call."""
+    ping = Call("session_renew", (), unchanged)
+    yield from _load(core, [(shard, ping) for shard in range(core.shards)])
+
+
+def _call_error(core: Core, call: Call[Any], error: Exception, *, maybe_done: bool) -> Exception:
+    if MAY_ONLY_READ.search(str(error)):
+        core.use_functions()
+    line = re.search(r"user_(?:function|script):(\d+)", str(error))
     if NO_PERMISSION.search(str(error)):
         return ServerUnavailable(
             f"{_permission_text(error)}; {call.op} may have been carried out in part, so run the "
@@ -154,8 +219,8 @@ def _call_error(core: Core, call: Call[Any], error: Exception) -> Exception:
             maybe_done=True,
         )
     if line and type(error) is ResponseError:
-        return ScriptError(call.op, core.library[call.op].locate(int(line[1])), str(error))
-    return refusal_error(error)
+        return ScriptError(call.op, core.library.locate(int(line[1])), str(error))
+    return refusal_error(error, maybe_done=maybe_done)
 
 
 def _permission_text(error: Exception) -> str:
@@ -165,30 +230,28 @@ def _permission_text(error: Exception) -> str:
     )
 
 
-def refusal_error(error: Exception) -> ServerUnavailable:
-    """Return the error for a reply that a repeated call would get again."""
+def refusal_error(error: Exception, *, maybe_done: bool = False) -> ServerUnavailable:
+    """Return the exception for an error reply that a repeated call would get again.
+
+    `maybe_done` means that an earlier attempt or another part of the call may have been carried
+    out.
+    """
+    effect = "a part of the call may have been carried out" if maybe_done else "nothing was changed"
     if isinstance(error.cause if isinstance(error, Unreachable) else error, LOGIN_ERRORS):
-        return ServerUnavailable(
-            f"the server refused the login ({error}): check the user and the password in the URL",
-            maybe_done=False,
+        text = f"the server refused the login ({error}): check the user and the password in the URL"
+    elif isinstance(error, NoPermissionError):
+        text = f"{_permission_text(error)}; {effect}"
+    else:
+        text = f"the server refused the call ({error}); {effect}"
+    if isinstance(error, OutOfMemoryError):
+        text += "; free memory or raise maxmemory, then " + (
+            "check which part to repeat" if maybe_done else "repeat the call"
         )
-    if isinstance(error, NoPermissionError):
-        return ServerUnavailable(
-            f"{_permission_text(error)}; nothing was changed", maybe_done=False
-        )
-    advice = (
-        "; free memory or raise maxmemory, then repeat the call"
-        if isinstance(error, OutOfMemoryError)
-        else ""
-    )
-    return ServerUnavailable(
-        f"the server refused the call ({error}); nothing was changed{advice}",
-        maybe_done=False,
-    )
+    return ServerUnavailable(text, maybe_done=maybe_done)
 
 
 def unavailable_error(error: Exception, *, maybe_done: bool) -> ServerUnavailable:
-    """Return the error for a server that did not answer in time."""
+    """Return the exception for a server that did not answer in time."""
     about = str(error) if isinstance(error, Unreachable) else f"{type(error).__name__}: {error}"
     if maybe_done:
         advice = "The call may have been carried out; check before you repeat it"
@@ -201,13 +264,18 @@ def unavailable_error(error: Exception, *, maybe_done: bool) -> ServerUnavailabl
     )
 
 
+def check_permission(subscription: Any) -> None:
+    """Raise ServerUnavailable if the user lacks the permission for a channel of a subscription."""
+    if isinstance(subscription.cause, NoPermissionError):
+        raise refusal_error(subscription.cause) from subscription.cause
+
+
 def raw(core: Core, commands: list[Command]) -> Operation[list[Any]]:
-    """Send plain commands and return their replies; they must only read, because they are retried.
+    """Send plain commands that are safe to repeat, retry them if needed, and return the replies.
 
     Raises ServerUnavailable if a command is refused or not answered in time.
     """
-    deadline = time.monotonic() + core.retry_for
-    pause = FIRST_PAUSE
+    retries = Retries(core)
     while True:
         replies = yield Send(commands)
         errors = [reply for reply in replies if isinstance(reply, Exception)]
@@ -216,8 +284,4 @@ def raw(core: Core, commands: list[Command]) -> Operation[list[Any]]:
         for error in errors:
             if not is_transient(error):
                 raise refusal_error(error) from error
-        if time.monotonic() + pause > deadline:
-            raise unavailable_error(errors[0], maybe_done=False)
-        yield Sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE)
-        yield Refresh()
+        yield from retries.pause(errors[0], maybe_done=False)

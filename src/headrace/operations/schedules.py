@@ -1,4 +1,4 @@
-"""Schedules: put a job again and again, at an interval or by a cron expression."""
+"""Schedules: put jobs repeatedly, at an interval or by a cron expression."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import msgspec
 
 from headrace.codecs.codec import Codec
+from headrace.engine import keys
 from headrace.engine.call import Call, build, is_refusal, optional, pack, packed
 from headrace.engine.check import Span, milliseconds, page, text, whole
 from headrace.engine.cron import offsets, parse, zone_of
@@ -27,9 +28,11 @@ from headrace.operations.requests import ask_one
 from headrace.options import SCHEDULE_OPTIONS, UNSET, ScheduleOptions, Unset, check_options
 from headrace.transport.drive import Operation
 
-# The most bytes that a job id adds to the id of its schedule: braces, a dash, a number.
+# The maximum number of bytes that a job id has in addition to the schedule id, for braces, a dash
+# and a number.
 NUMBER_BYTES = 20
-# The most missed runs that a schedule makes up for, unless it makes up for all.
+# The maximum backlog. The backlog is the number of missed runs that a schedule makes up for, in
+# addition to the newest missed run. None means all missed runs.
 MOST_BACKLOG = 1000
 
 Fields = dict[str, bytes]
@@ -37,9 +40,9 @@ Fields = dict[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A schedule as it was when it was read; `options` are the options of its jobs.
+    """A snapshot of a schedule; `options` holds the options of the jobs that the schedule creates.
 
-    Durations are in seconds. With a backlog of None all missed runs are made up for.
+    Durations are in seconds. With a backlog of None the schedule makes up for all missed runs.
     """
 
     id: str
@@ -75,15 +78,17 @@ def schedule_queue(
     backlog: int | None = 0,
     **options: Unpack[ScheduleOptions],
 ) -> Operation[Schedule]:
-    """Create a schedule that puts a job again and again, or replace the one with this id.
+    """Create a schedule that puts jobs repeatedly, or replace the schedule with this id.
 
-    Pass `every`, an interval that begins at once or after `delay`, or `cron`, an expression in the
-    time zone `zone`. A schedule whose rule is unchanged goes on where it was unless a delay is
-    given, so a program may call this whenever it starts. If runs were missed, the newest one is
-    made up for, and `backlog` more (None: all). With `unique` (a text, or True for the schedule
-    itself) a run is skipped while such a job exists. ScheduleOptions lists the other options.
+    Pass either `every` or `cron`. `every` is the interval between runs; the first run is at once or
+    after `delay`. `cron` is an expression in the time zone `zone`. If a schedule with this id and
+    the same `every` or `cron` exists, and no delay is passed, the time of the next run stays the
+    same. So a program may call this method at every start. If runs were missed, the schedule makes
+    up for the newest missed run and for `backlog` more missed runs (None: all). With `unique`, a
+    run is skipped while a job with the same unique value exists; True uses the id of the schedule
+    as the value. ScheduleOptions lists the other options.
 
-    Raises InvalidArgument if the rule, the id or an option cannot be used.
+    Raises InvalidArgument if the rule, the id or an option is invalid.
 
         queue.schedule("report", {"kind": "daily"}, cron="0 6 * * *", zone="Europe/Berlin")
     """
@@ -116,10 +121,10 @@ def adopt_schedule(
     backlog: int | None,
     **options: Any,
 ) -> Operation[bool]:
-    """Create an imported schedule once per import, unless one with this id exists.
+    """Create an imported schedule, once per import, unless a schedule with this id exists.
 
-    `name` and `import_id` identify the import. `due` is the time of the next run in milliseconds.
-    Return whether the schedule was created now.
+    `name` and `import_id` identify the import. `due` is the time of the next run in milliseconds
+    since 1970. Return whether this call created the schedule.
     """
     core = queue.core
     given = check_options(options, core.limits)
@@ -148,12 +153,14 @@ def reschedule(
     backlog: int | Unset | None = UNSET,
     **options: Unpack[ScheduleOptions],
 ) -> Operation[Schedule]:
-    """Change the given properties of a schedule and return it.
+    """Change the properties that are passed, and return the changed schedule.
 
-    With a new interval the next run comes one interval after the last. An option that is None, or
-    unique=False, is removed; retries=None means retries without a limit.
+    With a new interval, the next run is one interval after the previous run. The value None removes
+    an option, and unique=False removes `unique`. The exception is retries=None, which means retries
+    without a limit.
 
-    Raises ScheduleNotFound if there is no schedule with this id.
+    Raises ScheduleNotFound if there is no schedule with this id, and InvalidArgument if the rule or
+    an option is invalid.
 
         client.schedules.update("report", cron="0 7 * * *", priority=5)
     """
@@ -185,7 +192,14 @@ def reschedule(
 
 
 def unschedule(client: ClientLike, *ids: str) -> Operation[list[str]]:
-    """Delete schedules and return the ids of those that existed; the jobs they put stay."""
+    """Delete schedules and return the ids of the schedules that existed.
+
+    Jobs that a schedule has already put are not deleted.
+
+    Raises InvalidArgument if an id is malformed.
+
+        client.schedules.delete("report")
+    """
     rows = checked_rows(client.core, ids)
 
     def make(part: Sequence[Row]) -> Call[list[int]]:
@@ -196,7 +210,13 @@ def unschedule(client: ClientLike, *ids: str) -> Operation[list[str]]:
 
 
 def schedule(client: ClientLike, id: str) -> Operation[Schedule | None]:  # noqa: A002 - as above
-    """Return the schedule with this id, or None."""
+    """Return the schedule with this id, or None.
+
+    Raises InvalidArgument if the id is malformed.
+
+        schedule = client.schedules.get("report")
+        print(schedule.next, schedule.cron)
+    """
     core = client.core
     _, stored = yield from read_stored(core, text("id", id, core.limits.name))
     return None if stored is None else read_schedule(core.codec, id, stored)
@@ -205,9 +225,12 @@ def schedule(client: ClientLike, id: str) -> Operation[Schedule | None]:  # noqa
 def schedules(
     client: ClientLike, queue: str | None = None, *, offset: int = 0, count: int = 100
 ) -> Operation[list[Schedule]]:
-    """Return a page of the schedules of a queue, or of all queues, by the time of their next run.
+    """Return a page of the schedules of one queue or all queues, sorted by the next run time.
 
     `offset` and `count` select the page.
+
+    Raises InvalidArgument if the name of the queue is malformed, or `offset` or `count` is out of
+    range.
 
         for schedule in client.schedules.list("mail"):
             print(schedule.id, schedule.next)
@@ -215,7 +238,7 @@ def schedules(
     core = client.core
     offset, count = page(offset, count)
     name = "" if queue is None else text("queue", queue, core.limits.name)
-    _, ids = yield from ids_of_page(core, "schedules", name, offset, count, newest_first=False)
+    _, ids = yield from ids_of_page(core, keys.schedules, name, offset, count, newest_first=False)
     rows: list[Row] = [(schedule_id,) for schedule_id in ids]
     found = yield from in_batches(core, rows, _read_call)
     return [
@@ -234,7 +257,7 @@ def _read_call(rows: Sequence[Row]) -> Call[list[tuple[int, Fields | None]]]:
 
 
 def read_stored(core: Core, schedule_id: str) -> Operation[tuple[int, Fields | None]]:
-    """Return the time of the server in milliseconds, and the fields of a schedule or None."""
+    """Return the server's time in milliseconds, and the fields of a schedule (None if unknown)."""
     call = _read_call([(schedule_id,)])
     return (yield from ask_one(core, core.shard_of(schedule_id), call))[0]
 
@@ -250,8 +273,9 @@ def _write(
 ) -> Operation[Fields | None]:
     """Store a schedule and return its fields.
 
-    Return None if another client changed it since it was `seen`, or if `once` (import name and
-    import id) was stored before.
+    Return None if another client has changed the schedule since version `seen`. For an imported
+    schedule, `once` is the name and the id of the import. Return None if this import was stored
+    before, or if a schedule with the id of the imported schedule exists.
     """
     import_name, import_id = once or (None, None)
 
@@ -294,7 +318,7 @@ def _check_id(core: Core, schedule_id: str, options: dict[str, Any]) -> None:
 
 
 def _prefix(core: Core, schedule_id: str) -> bytes:
-    """Return the prefix of the job ids of a schedule, which keeps the jobs on its shard."""
+    """Return a prefix for job ids; with this prefix, jobs are on the same shard as the schedule."""
     found = schedule_id if core.shards == 1 else id_prefix_on_shard(schedule_id)
     if found is None:
         raise InvalidArgument(
@@ -308,7 +332,7 @@ def _prefix(core: Core, schedule_id: str) -> bytes:
 
 
 def options_in(fields: Fields) -> dict[str, Any]:
-    """Return the options of the jobs of a schedule, as the scripts expect them."""
+    """Return the options of a schedule's jobs, in the form that the scripts expect."""
     return msgspec.msgpack.decode(fields["options"]) if fields["options"] else {}
 
 
@@ -343,9 +367,9 @@ def _option_value(name: str, value: Any) -> Any:
 
 
 def rule_of(every: Span | None, cron: str | None, zone: str) -> Fields:
-    """Return the fields that say when a schedule runs.
+    """Return the fields that define when a schedule runs.
 
-    Raises InvalidArgument unless exactly one of `every` and `cron` is given and well-formed.
+    Raises InvalidArgument unless exactly one of `every` and `cron` is passed and well-formed.
     """
     if (every is None) == (cron is None):
         raise InvalidArgument("pass either every= or cron=")
@@ -365,7 +389,7 @@ def rule_of(every: Span | None, cron: str | None, zone: str) -> Fields:
 def changed_rule(
     stored: Fields, every: Span | Unset, cron: str | Unset, zone: str | Unset
 ) -> Fields:
-    """Return the rule of a stored schedule with the given changes."""
+    """Return the rule of a stored schedule with these changes."""
     if isinstance(every, Unset) and isinstance(cron, Unset):
         by_interval = "every" in stored
         return rule_of(
@@ -381,7 +405,7 @@ def changed_rule(
 
 
 def check_change(every: Span | Unset, cron: str | Unset, zone: str | Unset) -> None:
-    """Raise InvalidArgument for a change that is wrong for every schedule."""
+    """Raise InvalidArgument for a change that is invalid for every schedule."""
     if not (isinstance(every, Unset) and isinstance(cron, Unset)):
         changed_rule({}, every, cron, zone)
     elif not isinstance(zone, Unset):
@@ -393,7 +417,7 @@ def _zone(stored: Fields, zone: str | Unset) -> str:
 
 
 def with_offsets(rule: Fields, now: int, stored: Fields | None) -> Fields:
-    """Return a rule with the UTC offsets of its time zone, from the last run or from now on."""
+    """Add the UTC offsets of the time zone to a rule, from the last run or the current time on."""
     if "zone" not in rule:
         return rule
     start = min(now, int(stored["after"])) if stored else now
@@ -401,5 +425,5 @@ def with_offsets(rule: Fields, now: int, stored: Fields | None) -> Fields:
 
 
 def backlog_of(value: object) -> bytes:
-    """Return the number of missed runs to make up for, as the scripts expect it."""
+    """Return a backlog in the form that the scripts expect."""
     return b"none" if value is None else str(whole("backlog", value, 0, MOST_BACKLOG)).encode()

@@ -1,23 +1,25 @@
-"""Worker sessions: start, renew and end them, and list the workers that have one."""
+"""Start, renew and end the sessions of workers, and list the workers that have a session."""
 
 from __future__ import annotations
 
 import os
 import socket
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from headrace.engine.call import Call, build, session_answer
-from headrace.engine.check import PAGE, Span, milliseconds, page, text
+from headrace.engine.call import build, session_answer
+from headrace.engine.check import Span, milliseconds, page, text
 from headrace.engine.timestamps import moment
 from headrace.errors import SessionEnded
 from headrace.operations.core import Core
+from headrace.operations.paging import all_items
 from headrace.operations.protocols import ClientLike, SessionLike
-from headrace.operations.requests import ask, ask_one
+from headrace.operations.requests import ask_all, ask_one
 from headrace.operations.values import Worker
 from headrace.transport.drive import Operation
 
-# The default time in seconds after which a session lapses.
+# The default time, in seconds, after which a session lapses unless it is renewed.
 TTL = 3.0
 
 
@@ -41,9 +43,11 @@ def start(client: ClientLike, worker: str, *, ttl: Span | None = TTL) -> Operati
 
 
 def renew(session: SessionLike) -> Operation[float | None]:
-    """Renew the session; return the seconds until it lapses, None if it never does.
+    """Renew the session; return the seconds until it lapses, or None if it never lapses.
 
     Raises SessionEnded if the session has lapsed or was ended.
+
+        seconds = session.renew()
     """
     core = session.core
     call = build(
@@ -52,23 +56,27 @@ def renew(session: SessionLike) -> Operation[float | None]:
         worker=session.worker,
         token=session.token,
     )
-    replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+    replies = yield from ask_all(core, call)
     ttl = min(replies)
     return None if ttl < 0 else ttl / 1000
 
 
 def serve(session: SessionLike, queue: str) -> Operation[int]:
-    """Register that this worker serves a queue; return how many jobs wait there.
+    """Register that this worker serves a queue; return the number of waiting jobs in the queue.
 
     Raises SessionEnded if the session has lapsed or was ended.
+
+        waiting = session.serve("mail")
     """
     return sum((yield from _ask_about_queue(session, "session_serve", queue)))
 
 
 def unserve(session: SessionLike, queue: str) -> Operation[None]:
-    """Stop serving a queue; jobs of it that the worker holds return to the front.
+    """Stop serving a queue, and return the worker's jobs of this queue to the front of the queue.
 
     Raises SessionEnded if the session has lapsed or was ended.
+
+        session.unserve("mail")
     """
     while not all((yield from _ask_about_queue(session, "session_unserve", queue))):
         pass
@@ -83,13 +91,15 @@ def _ask_about_queue(session: SessionLike, op: str, queue: str) -> Operation[lis
         token=session.token,
         queue=text("queue", queue, core.limits.name),
     )
-    return (yield from ask(core, [(shard, call) for shard in range(core.shards)]))
+    return (yield from ask_all(core, call))
 
 
 def end(session: SessionLike) -> Operation[None]:
     """End the session; jobs that the worker holds return to the front of their queues.
 
     Raises SessionEnded if the session has lapsed or was already ended.
+
+        session.end()
     """
     yield from _end(session.core, session.worker, session.token)
 
@@ -98,6 +108,8 @@ def end_by_name(client: ClientLike, worker: str) -> Operation[None]:
     """End the session of a worker as an operator, as if the worker had died.
 
     Raises SessionEnded if the worker has no session.
+
+        client.workers.end("worker-3")
     """
     text("worker", worker, client.core.limits.name)
     yield from _end(client.core, worker, "")
@@ -112,7 +124,8 @@ def _end(core: Any, worker: str, token: str) -> Operation[None]:
                 pass
             ended += 1
         except SessionEnded:
-            # Another client may have ended it on this shard; it is unknown only if no shard has it.
+            # Another client may have ended the session on this shard, but the session may still
+            # exist on other shards.
             continue
     if not ended:
         raise SessionEnded(worker)
@@ -121,7 +134,9 @@ def _end(core: Any, worker: str, token: str) -> Operation[None]:
 def workers(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation[list[Worker]]:
     """Return a page of the workers that have a session, sorted by name.
 
-    `jobs` of a worker is the number of jobs that it holds.
+    The field `jobs` is the number of jobs that the worker holds.
+
+    Raises InvalidArgument if `offset` or `count` is out of range.
 
         for worker in client.workers.list():
             print(worker.name, worker.queues, worker.jobs)
@@ -129,8 +144,9 @@ def workers(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operati
     core = client.core
     offset, count = page(offset, count)
     rows: list[list[Any]] = []
+    # Read all pages and sort by name here: the server sorts workers by the end of their sessions.
     for shard in range(core.shards):
-        rows += yield from _workers_of(core, shard)
+        rows += yield from all_items(_page_of_workers, core, shard)
     return merged_workers(rows)[offset : offset + count]
 
 
@@ -140,22 +156,12 @@ def merged_workers(rows: Iterable[list[Any]]) -> list[Worker]:
     for row in rows:
         worker = _worker(row)
         known = found.get(worker.name)
-        held = worker.jobs + (known.jobs if known else 0)
-        found[worker.name] = Worker(
-            worker.name, worker.expires_in, worker.started, worker.about, worker.queues, held
-        )
+        found[worker.name] = replace(worker, jobs=worker.jobs + (known.jobs if known else 0))
     return [found[name] for name in sorted(found)]
 
 
-def _workers_of(core: Core, shard: int) -> Operation[list[list[Any]]]:
-    # Read all pages: the server sorts workers by the end of their sessions, which changes often.
-    found: list[list[Any]] = []
-    while True:
-        call: Call[list[list[Any]]] = build("workers", list, offset=len(found), count=PAGE)
-        rows = yield from ask_one(core, shard, call)
-        found += rows
-        if len(rows) < PAGE:
-            return found
+def _page_of_workers(core: Core, shard: int, offset: int, count: int) -> Operation[list[Any]]:
+    return (yield from ask_one(core, shard, build("workers", list, offset=offset, count=count)))
 
 
 def _worker(row: list[Any]) -> Worker:

@@ -11,7 +11,7 @@ from headrace.engine.call import build, is_refusal, pack
 from headrace.errors import StagedLost
 from headrace.operations.core import Core
 from headrace.operations.putting import Item
-from headrace.operations.requests import ask
+from headrace.operations.requests import ask_one, unchanged
 from headrace.transport.drive import Operation
 
 CHUNK_JOBS = 250
@@ -33,7 +33,7 @@ class SparkWrite:
 
 @dataclass(frozen=True, slots=True)
 class StagedAttempt:
-    """The number of rows and chunks that one attempt of a task has staged on each shard."""
+    """The numbers of rows and chunks that one attempt of a task has staged on each shard."""
 
     name: str
     order: int
@@ -42,24 +42,24 @@ class StagedAttempt:
 
 
 def write_name(write_id: str) -> str:
-    """Return the name in the commit log of a write with its own id."""
+    """Return the name of a DataFrame write in the commit log."""
     return f"batch:{write_id}"
 
 
 def stream_name(query_id: str) -> str:
-    """Return the name in the commit log of the writes of a streaming query."""
+    """Return the name of a streaming query's writes in the commit log."""
     return f"stream:{query_id}"
 
 
 def transaction_id(write: SparkWrite, attempts: Iterable[StagedAttempt]) -> str:
-    """Return the id of the transaction of these attempts: a hash of their names."""
+    """Return the id of a transaction: a hash of the write, the batch and the attempts' names."""
     names = [write.name, str(write.batch), *sorted(attempt.name for attempt in attempts)]
     return blake2b("\0".join(names).encode(), digest_size=16).hexdigest()
 
 
 @dataclass(slots=True)
 class Staging:
-    """Stages the rows of one attempt. Rows that do not fill a chunk wait for more rows."""
+    """Stages the rows of one attempt; rows that do not fill a chunk stay in memory until `end`."""
 
     core: Core
     name: str
@@ -68,7 +68,7 @@ class Staging:
     _waiting: dict[int, list[Item]] = field(default_factory=dict)
 
     def add(self, items: Sequence[Item]) -> Operation[None]:
-        """Add rows, each for the shard of its id, and stage the full chunks."""
+        """Add each row to the shard of the row's id, and stage the full chunks."""
         if self.core.shards == 1:
             self.rows[0] += len(items)
             self._waiting.setdefault(0, []).extend(items)
@@ -94,20 +94,15 @@ class Staging:
     def _send(self, shard: int, chunks: list[bytes]) -> Operation[None]:
         position = self.chunks.get(shard, 0)
         rows = [(chunk,) for chunk in chunks]
-        call = build("stage", bytes_or_int, rows, attempt=self.name, position=position)
-        [answer] = yield from ask(self.core, [(shard, call)])
+        call = build("stage", unchanged, rows, attempt=self.name, position=position)
+        answer = yield from ask_one(self.core, shard, call)
         if is_refusal(answer):
             raise StagedLost
         self.chunks[shard] = position + len(chunks)
 
 
-def bytes_or_int(reply: bytes | int) -> bytes | int:
-    """Return a reply unchanged: a number, or a refusal."""
-    return reply
-
-
 def packed_chunk(items: Sequence[Item]) -> bytes:
-    """Pack rows into one chunk. Payloads follow the packed part, as Lua has no type for bytes."""
+    """Pack rows into one chunk; payloads stay unpacked, because Lua's msgpack has no bytes type."""
     payloads = [item[1] for item in items]
     others = None
     if any(len(item) == 4 for item in items):
@@ -117,7 +112,7 @@ def packed_chunk(items: Sequence[Item]) -> bytes:
 
 
 def _cut(items: list[Item]) -> Iterator[list[Item]]:
-    """Split rows into chunks that publish in one step. The last chunk may not be full."""
+    """Split rows into chunks that are each published in one step; the last chunk may be smaller."""
     start = size = 0
     for at, item in enumerate(items):
         if at > start and (at - start == CHUNK_JOBS or size + len(item[1]) > CHUNK_BYTES):
@@ -129,7 +124,7 @@ def _cut(items: list[Item]) -> Iterator[list[Item]]:
 
 
 def _calls(chunks: list[bytes]) -> Iterator[list[bytes]]:
-    """Group chunks into calls."""
+    """Divide chunks into groups of up to CALL_BYTES bytes; one call stages one group."""
     some: list[bytes] = []
     size = 0
     for chunk in chunks:

@@ -1,7 +1,8 @@
-"""Tags: labels of jobs that can be added, removed and searched at any time."""
+"""Tags: labels of jobs. Tags can be added, removed and searched at any time."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,21 +11,22 @@ from headrace.engine.call import build, is_refusal, job_refusal, pack
 from headrace.engine.check import page, text, whole
 from headrace.engine.check import tags as checked_tags
 from headrace.operations.core import Core
-from headrace.operations.jobs import jobs
-from headrace.operations.paging import ids_of_page, page_reader
+from headrace.operations.jobs import page_of_jobs
 from headrace.operations.protocols import ClientLike
 from headrace.operations.requests import ask_one, raw
 from headrace.operations.values import Page
 from headrace.transport.drive import Operation
 
-# Tags read from each of several shards: one that is rare on each may be frequent in total.
+# The maximum number of tags to read from each shard. Rare tags are read too, because a tag that is
+# rare on each shard may be frequent in total.
 MOST_TAGS = 10_000
 
 
 def tag(client: ClientLike, job_id: str, *tags: str) -> Operation[list[str]]:
-    """Add tags to a job in any state and return all its tags.
+    """Add tags to a job in any state and return all tags of the job.
 
-    Raises JobNotFound if there is no such job, TooMany if it would have more than Limits.tags.
+    Raises JobNotFound if there is no such job, and TooMany if the job would have more tags than
+    Limits.tags.
 
         client.tags.add("order-7", "urgent", "customer-12")
     """
@@ -33,9 +35,11 @@ def tag(client: ClientLike, job_id: str, *tags: str) -> Operation[list[str]]:
 
 
 def untag(client: ClientLike, job_id: str, *tags: str) -> Operation[list[str]]:
-    """Remove tags from a job and return the remaining ones; tags that it lacks are ignored.
+    """Remove tags from a job and return the remaining tags; tags that the job lacks are ignored.
 
     Raises JobNotFound if there is no such job.
+
+        client.tags.remove("order-7", "urgent")
     """
     return (yield from _retag(client.core, "untag", job_id, tags))
 
@@ -60,36 +64,44 @@ def _tags_of(job_id: str) -> Callable[[list[Any]], list[str]]:
 
 
 def tagged(client: ClientLike, name: str, *, offset: int = 0, count: int = 25) -> Operation[Page]:
-    """Return a page of the jobs that have a tag, in any state; the first that got it comes first.
+    """Return a page of the jobs with a tag, in any state, in the order in which they were tagged.
 
     The page also has the total number of jobs with the tag.
 
+    Raises InvalidArgument if the tag is malformed, or `offset` or `count` is out of range.
+
         client.tags.jobs("urgent").jobs
     """
-    core = client.core
-    text("a tag", name, core.limits.name)
-    offset, count = page(offset, count)
-    if core.shards > 1:
-        total, ids = yield from ids_of_page(core, "tag", name, offset, count, newest_first=False)
-        found = yield from jobs(client, ids)
-        return Page(total, [job for job in found if name in job.tags])
-    call = build("tagged", page_reader(core), tag=name, offset=offset, count=count)
-    return (yield from ask_one(core, 0, call))
+    text("a tag", name, client.core.limits.name)
+    return (
+        yield from page_of_jobs(
+            client,
+            (keys.tag, name),
+            page(offset, count),
+            lambda job: name in job.tags,
+            newest_first=False,
+        )
+    )
 
 
 def top_tags(
     client: ClientLike, *, offset: int = 0, count: int = 25, least: int = 2
 ) -> Operation[dict[str, int]]:
-    """Return the tags that at least `least` jobs have, with their numbers, most used first."""
+    """Return the tags that at least `least` jobs have, with the number of jobs, most used first.
+
+    Raises InvalidArgument if `offset`, `count` or `least` is out of range.
+
+        for tag, jobs in client.tags.top(count=10).items():
+            print(tag, jobs)
+    """
     core = client.core
     offset, count = page(offset, count)
     whole("least", least, 1, 10**9)
     if core.shards == 1:
         return (yield from top_of_shards(core, [0], least, offset, count))[0]
-    totals: dict[str, int] = {}
+    totals = Counter[str]()
     for found in (yield from top_of_shards(core, range(core.shards), 1, 0, MOST_TAGS)):
-        for name, times in found.items():
-            totals[name] = totals.get(name, 0) + times
+        totals.update(found)
     often = [(times, name.encode()) for name, times in totals.items() if times >= least]
     ranked = sorted(often, reverse=True)[offset : offset + count]
     return {name.decode(): times for times, name in ranked}
@@ -98,7 +110,7 @@ def top_tags(
 def top_of_shards(
     core: Core, shards: Iterable[int], least: int, offset: int, count: int
 ) -> Operation[list[dict[str, int]]]:
-    """Return tags of each shard with their counts, the most used first."""
+    """Return a dict of tags and numbers of jobs for each shard, most used tags first."""
     words = ("+inf", least, "BYSCORE", "REV", "LIMIT", offset, count, "WITHSCORES")
     replies = yield from raw(
         core, [(shard, ("ZRANGE", core.key(shard, keys.TAGS), *words)) for shard in shards]

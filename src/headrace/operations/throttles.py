@@ -8,7 +8,7 @@ from headrace.engine.check import PAGE, Span, milliseconds, page, text, whole
 from headrace.engine.settings import LARGEST_COUNT, rate_from_wire, rate_to_wire
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import on_all_shards, shares
-from headrace.operations.requests import ask, raw
+from headrace.operations.requests import ask_all, raw
 from headrace.operations.values import Throttle
 from headrace.transport.drive import Operation
 
@@ -21,9 +21,11 @@ def set_throttle(
     rate: str | None = None,
     ttl: Span | None = None,
 ) -> Operation[None]:
-    """Set the limits of a throttle: jobs that run at the same time, and starts per time.
+    """Set the limits of a throttle: `concurrency` and `rate`.
 
-    They apply at once, also to jobs that wait. After `ttl` seconds the throttle is deleted.
+    `concurrency` is the maximum number of jobs that run at the same time, and `rate` is the maximum
+    number of starts per period. The limits apply at once, also to jobs that are already waiting.
+    After `ttl` seconds the throttle is deleted.
 
     Raises InvalidArgument if a limit is malformed or smaller than the number of shards.
 
@@ -42,22 +44,32 @@ def set_throttle(
 
 
 def delete_throttle(client: ClientLike, name: str) -> Operation[bool]:
-    """Delete a throttle and return whether it existed; it no longer limits any jobs."""
+    """Delete a throttle and its limits; return whether the throttle existed.
+
+    Raises InvalidArgument if the name is malformed.
+
+        client.throttles.delete("mail-api")
+    """
     text("throttle", name, client.core.limits.name)
     found = yield from on_all_shards(client.core, build("throttle_delete", list, [(name,)]))
     return any(was for [was] in found)
 
 
 def throttle(client: ClientLike, name: str, *, count: int = 25) -> Operation[Throttle]:
-    """Return a throttle: its limits, up to `count` of its running jobs, and the queues it delays.
+    """Return a throttle: its limits, up to `count` running jobs, and the queues that it delays.
 
     A throttle that is not set has no limits.
+
+    Raises InvalidArgument if the name is malformed or `count` is not from 1 to 1,000.
+
+        throttle = client.throttles.get("mail-api")
+        print(throttle.concurrency, throttle.running, throttle.held_up)
     """
     core = client.core
     text("throttle", name, core.limits.name)
     whole("count", count, 1, PAGE)
     call = build("throttle", list, name=name, most=count)
-    replies = yield from ask(core, [(shard, call) for shard in range(core.shards)])
+    replies = yield from ask_all(core, call)
     concurrency, rate, ttl = replies[0][:3]
     return Throttle(
         name=name,
@@ -71,7 +83,10 @@ def throttle(client: ClientLike, name: str, *, count: int = 25) -> Operation[Thr
 
 
 def throttles(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation[list[str]]:
-    """Return a page of the names of the throttles that are set."""
+    """Return a page of the names of the throttles that are set.
+
+    Raises InvalidArgument if `offset` or `count` is out of range.
+    """
     offset, count = page(offset, count)
     words = ("ZRANGE", client.core.key(0, keys.THROTTLES), offset, offset + count - 1)
     [found] = yield from raw(client.core, [(0, words)])

@@ -1,18 +1,21 @@
-"""Tracked jobs: the server publishes their events as they happen."""
+"""Tracked jobs: the server publishes each event of a tracked job at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import itemgetter
+from typing import Any
 
 from headrace.engine import keys
 from headrace.engine.call import build, each_state
-from headrace.engine.check import PAGE, Span
+from headrace.engine.check import Span
 from headrace.engine.events import VERSION, Event, read_published_event
 from headrace.engine.timestamps import moment
+from headrace.operations.channel_listener import ListeningState, seconds, subscribe
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
 from headrace.operations.jobs import checked_rows
-from headrace.operations.listening import ListeningState, seconds, subscribe
+from headrace.operations.paging import all_pages
 from headrace.operations.protocols import ClientLike
 from headrace.operations.requests import ask_one, raw
 from headrace.operations.values import Job, Tracked, read_job
@@ -22,9 +25,10 @@ MOST_TRACKED = 10_000
 
 
 def track(client: ClientLike, job_id: str) -> Operation[str]:
-    """Track a job and return its state; `tracking.listen` receives its events from now on.
+    """Track a job and return its state; `tracking.listen` receives the later events of the job.
 
-    Raises JobNotFound if there is no such job, TooMany if 10,000 jobs are tracked on its shard.
+    Raises JobNotFound if there is no such job, and TooMany if 10,000 jobs are tracked on the job's
+    shard.
 
         client.tracking.add("order-7")
     """
@@ -35,28 +39,35 @@ def track(client: ClientLike, job_id: str) -> Operation[str]:
 
 
 def untrack(client: ClientLike, job_id: str) -> Operation[None]:
-    """Stop tracking a job, or remove a deleted job from the list; unknown ids are ignored."""
+    """Stop tracking a job, even a deleted job; unknown ids are ignored.
+
+    Raises InvalidArgument if the id is malformed.
+    """
     core = client.core
     rows = checked_rows(core, [job_id])
     yield from ask_one(core, core.shard_of(job_id), build("untrack", int, rows))
 
 
 def tracked(client: ClientLike) -> Operation[Tracked]:
-    """Return the tracked jobs and the ids of deleted ones, longest tracked first."""
+    """Return the tracked jobs, and the ids of tracked jobs that were deleted.
+
+    Both lists begin with the job that was tracked first.
+
+    Raises ServerUnavailable if the server does not answer.
+    """
     core = client.core
     found: list[Job] = []
     gone: list[str] = []
     for shard in range(core.shards):
-        seen = 0
-        while True:
-            call = build("tracked", list, offset=seen, count=PAGE)
-            looked_at, missing, *described = yield from ask_one(core, shard, call)
+        pages = yield from all_pages(_tracked_page, core, shard, length=itemgetter(0))
+        for _, missing, *described in pages:
             found += [read_job(core.codec, one) for one in described]
             gone += [job_id.decode() for job_id in missing]
-            seen += looked_at
-            if looked_at < PAGE:
-                break
     return Tracked(found, gone)
+
+
+def _tracked_page(core: Core, shard: int, offset: int, count: int) -> Operation[list[Any]]:
+    return (yield from ask_one(core, shard, build("tracked", list, offset=offset, count=count)))
 
 
 def listen_tracked(
@@ -78,7 +89,7 @@ def listen_tracked(
 
 
 def _missed(core: Core, newest: dict[int, int]) -> Callable[[], Operation[Iterable[Event]]]:
-    """Return a check that reports shards whose log has events that were not received."""
+    """Return a function that reports the shards whose log has events that were not received."""
 
     def check() -> Operation[Iterable[Event]]:
         logs = [core.key(shard, keys.LOG) for shard in range(core.shards)]

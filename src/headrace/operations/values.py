@@ -1,4 +1,4 @@
-"""Values that operations return, such as jobs, pages, counts and workers. They are frozen."""
+"""The immutable values that operations return, such as jobs, pages, counts and workers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from headrace.options import UNSET
 class WriteStatus:
     """The status of a committed write from Spark: how many of its rows became jobs.
 
-    published_at is None while the rows are being published. made, moved and replaced count the rows
-    that created or changed a job; skipped rows were for jobs that exist and must not change. lost
-    has, by shard, the rows that the server lost after the commit; they did not become jobs.
+    `published_at` is None while the rows are being published. `made` counts rows that created a
+    job. `moved` and `replaced` count rows that changed an existing job. `skipped` counts rows that
+    a put would refuse, for example because the job already exists. `lost` maps a shard to the
+    number of rows that the shard lost after the commit; these rows did not become jobs.
     """
 
     id: str
@@ -51,7 +52,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """An item of `client.leases.fail`: a lease and the arguments of Lease.fail."""
+    """An item to pass to `client.leases.fail`: a lease and the arguments of Lease.fail."""
 
     lease: Any
     failure: str
@@ -63,10 +64,10 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One attempt of a job, or its time in one queue; outcome is None for the current one.
+    """One attempt of a job, or the time that a job spent in one queue.
 
-    The newest failure has its complete message and its traceback. Of older failures the first 1,024
-    bytes of the message are stored.
+    `outcome` is None for the current stage. The newest failure has its complete message and its
+    traceback. For older failures, only the first 1,024 bytes of the message are stored.
     """
 
     queue: str
@@ -85,7 +86,7 @@ E = TypeVar("E", Failure, Stage)
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as it was when it was read."""
+    """A snapshot of a job."""
 
     id: str
     state: str
@@ -121,12 +122,12 @@ class Job:
 
     @property
     def data(self) -> Any:
-        """The user's data, decoded."""
+        """The decoded data of the job."""
         return self._codec.decode(self.payload)
 
 
 def read_job(codec: Codec, described: list[Any]) -> Job:
-    """Read a job from the answer of the scripts' `describe` function."""
+    """Read a job from the reply of the Lua function `describe_job`."""
     job_id, packed, separate, score, notes, lines, has_result, links = described
     record = decode_record(packed)
     newest = _newest_failure(notes[2])
@@ -168,7 +169,7 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
 
 
 def payload_of(record: Record, separate: bytes) -> bytes:
-    """Return the payload, which is stored in the record or separately."""
+    """Return the payload of a job from its record, or `separate` if the record has no payload."""
     inline = record.inline_data()
     return separate if inline is None else inline
 
@@ -240,7 +241,7 @@ def _present_stage(record: Record) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of jobs, and their total number."""
+    """A page of jobs, and the total number of jobs on all pages."""
 
     total: int
     jobs: list[Job]
@@ -248,7 +249,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """A failure type: how many jobs failed with it, and the newest of them."""
+    """A failure type: the number of jobs that failed with this type, and the newest failure."""
 
     type: str
     count: int
@@ -260,10 +261,12 @@ class FailureGroup:
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """The report of `failures.retry` or `failures.cancel`: jobs matched, done and refused.
+    """The report of `failures.retry` or `failures.cancel`.
 
-    A retry is refused if the unique value of the job is taken, a cancellation if the job has
-    dependents. Jobs that changed during the call count only as matched.
+    `matched` is the number of jobs that the call found. `done` is the number of jobs that were
+    retried or cancelled. `refused` is the number of jobs that the server refused to retry or
+    cancel. The server refuses a retry if another job has the same unique value, and a cancellation
+    if the job has dependents. Jobs that changed during the call count only as matched.
     """
 
     matched: int = 0
@@ -273,7 +276,7 @@ class Bulk:
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """The tracked jobs, and the ids of deleted jobs that are still listed."""
+    """The tracked jobs, and the ids of deleted jobs that are still on the list of tracked jobs."""
 
     jobs: list[Job]
     gone: list[str]
@@ -281,9 +284,10 @@ class Tracked:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many jobs of a queue are in which state.
+    """The number of jobs of a queue in each state.
 
-    `late` counts running jobs whose lease has expired, `due` scheduled jobs whose time has come.
+    `late` counts running jobs whose lease has expired. `due` counts scheduled jobs whose time has
+    come.
     """
 
     waiting: int
@@ -298,13 +302,13 @@ class Counts:
 
     @property
     def length(self) -> int:
-        """The number of jobs that wait, are scheduled, blocked or running."""
+        """The number of jobs that are waiting, scheduled, blocked or running."""
         return self.waiting + self.scheduled + self.blocked + self.running
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a job, and its data."""
+    """The result and the data of a job."""
 
     value: Any
     data: Any
@@ -312,7 +316,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker that has a session; expires_in is None if the session never lapses."""
+    """A worker that has a session; `expires_in` is None if the session never lapses."""
 
     name: str
     expires_in: float | None
@@ -324,7 +328,7 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Throttle:
-    """A named limit: its running jobs (holders), and the queues whose jobs it delays (held_up)."""
+    """A named limit, with the running jobs (holders) and the queues with delayed jobs (held_up)."""
 
     name: str
     concurrency: int | None
@@ -337,7 +341,7 @@ class Throttle:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The report of an audit; `problems` is empty if the books of every queue balance."""
+    """The report of an audit; `problems` is empty if the audit found no differences."""
 
     queues: int
     jobs: int

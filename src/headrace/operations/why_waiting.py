@@ -15,7 +15,7 @@ from headrace.transport.drive import Operation
 
 
 def why_waiting(client: ClientLike, job_id: str) -> Operation[str]:
-    """Explain in words what a job waits for, such as a limit, a dependency or jobs before it.
+    """Explain in words what a job waits for, such as a limit, a dependency or preceding jobs.
 
     Raises JobNotFound if there is no such job.
 
@@ -76,7 +76,7 @@ def _describe_gate(
 ) -> str:
     limit = _limit_name(queue, gate.decode())
     if concurrency != b"" and running >= int(concurrency):
-        # A slot opens when a lease expires at the latest; jobs usually finish sooner.
+        # A slot opens at the latest when a lease expires, but jobs usually finish sooner.
         durations = [float(duration) for duration in (opens, expected) if duration != b""]
         when = f", next slot in about {_seconds(min(durations))}" if durations else ""
         return f"{limit}: {running} of {int(concurrency)} running{when}"

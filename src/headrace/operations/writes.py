@@ -1,30 +1,30 @@
 """Writes from Spark: a two-phase commit over the shards, then publishing.
 
-The staged attempts of a write form a transaction. It is prepared on every shard with rows and then
-committed on the coordinator shard, the shard of the write's name. Before the commit no row is
-visible; after it every row becomes a job. If the driver dies, any client can finish the write.
+The staged attempts of a write form a transaction. The Spark driver prepares the transaction on
+every shard that has rows of the write. The driver then commits the transaction on the coordinator:
+the shard that the write's name selects. Before the commit no row is visible; after the commit every
+row becomes a job. If the driver dies, any client can finish the write.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from headrace.engine.call import Call, build, is_refusal
 from headrace.engine.check import text, whole
 from headrace.engine.timestamps import moment
 from headrace.errors import StagedLost, WriteAborted, WriteIdTaken, WriteLost
+from headrace.operations.batches import chunks
 from headrace.operations.core import Core
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import text_map
-from headrace.operations.requests import ask, ask_one
+from headrace.operations.requests import ask, ask_all, ask_one, unchanged
 from headrace.operations.staging import (
     NO_BATCH,
     SparkWrite,
     StagedAttempt,
-    bytes_or_int,
     stream_name,
     transaction_id,
     write_name,
@@ -42,10 +42,15 @@ RowCounts = tuple[int, int, int, int]
 def written(
     client: ClientLike, write_id: str, *, stream: bool = False
 ) -> Operation[WriteStatus | None]:
-    """Return the status of a write from Spark by its writeId, or None if it is unknown.
+    """Return the status of a write from Spark by its writeId, or None if the writeId is unknown.
 
-    With stream=True, write_id is the id of a streaming query, and the status is that of its newest
-    batch. The server knows a write from its commit on, for 7 days.
+    With stream=True, `write_id` is the id of a streaming query, and the call returns the status of
+    the newest batch of that query. The server stores the status for 7 days after the commit.
+
+    Raises InvalidArgument if `write_id` is malformed.
+
+        write = client.writes.get("letters-2026-11-18")
+        print("not committed" if write is None else write.rows)
     """
     longest = client.core.limits.name
     text("write_id", write_id, longest)
@@ -55,40 +60,35 @@ def written(
 
 
 def writes(client: ClientLike, *, count: int = 20) -> Operation[list[WriteStatus]]:
-    """Return the newest writes from Spark, including batches of streams, newest first."""
+    """Return the most recent writes made by Spark, including batches of streams, newest first.
+
+    Raises InvalidArgument if `count` is not from 1 to 1,000.
+    """
     core = client.core
     whole("count", count, 1, 1000)
     call = build("list_writes", list, count=count)
     found: list[WriteStatus] = []
-    for listed in (yield from ask(core, [(shard, call) for shard in range(core.shards)])):
+    for listed in (yield from ask_all(core, call)):
         found += [_status(name.decode(), text_map(pairs)) for name, pairs in listed]
     return sorted(found, key=lambda write: write.committed_at, reverse=True)[:count]
 
 
 def _status(name: str, entry: Entry) -> WriteStatus:
     kind, _, write_id = name.partition(":")
+    lost = (part.partition("=") for part in entry.get("lost", "").split())
     return WriteStatus(
         id=write_id,
         batch=int(entry["batch"]) if kind == "stream" else None,
         queue=entry["queue"],
         rows=int(entry["rows"]),
         committed_at=moment(int(entry["committed_at"])),
-        published_at=_moment_of(entry.get("published_at")),
+        published_at=moment(int(published)) if (published := entry.get("published_at")) else None,
         made=int(entry.get("made", 0)),
         moved=int(entry.get("moved", 0)),
         replaced=int(entry.get("replaced", 0)),
         skipped=int(entry.get("skipped", 0)),
-        lost=_by_shard(entry.get("lost", "")),
+        lost={int(shard): int(rows) for shard, _, rows in lost},
     )
-
-
-def _by_shard(stored: str) -> dict[int, int]:
-    pairs = (part.partition("=") for part in stored.split())
-    return {int(shard): int(rows) for shard, _, rows in pairs}
-
-
-def _moment_of(stored: str | None) -> datetime | None:
-    return moment(int(stored)) if stored else None
 
 
 def commit(
@@ -96,12 +96,13 @@ def commit(
 ) -> Operation[str | None]:
     """Commit a write that consists of these attempts, and return the transaction to publish.
 
-    If the write was committed before, drop these attempts and return the earlier transaction, or
-    None if it is published. Raises WriteIdTaken, WriteAborted, StagedLost or WriteLost.
+    If an earlier call committed the write, drop these attempts and return the earlier transaction,
+    or None if that transaction is already published. Raises WriteIdTaken, WriteAborted, StagedLost
+    or WriteLost.
     """
     transaction = transaction_id(write, attempts)
     entry, _ = yield from _read_entry(core, write.name, transaction)
-    if not _is_committed(entry, write):
+    if not entry or int(entry["batch"]) < write.batch:
         yield from _prepare(core, write, transaction, attempts)
         entry = yield from _commit_on_coordinator(core, write, transaction, attempts)
     if entry["transaction"] != transaction:
@@ -109,15 +110,12 @@ def commit(
     if entry["queue"] != write.queue:
         raise WriteIdTaken(write.name, entry["queue"])
     if int(entry["batch"]) > write.batch or entry["state"] == "published":
-        # A stream must go on: it cannot write a batch again under another id.
+        # Do not raise WriteLost for a batch of a stream: the stream could not write the batch again
+        # under another id.
         if write.batch == NO_BATCH:
             check_complete(_status(write.name, entry))
         return None
     return entry["transaction"]
-
-
-def _is_committed(entry: Entry, write: SparkWrite) -> bool:
-    return bool(entry) and int(entry["batch"]) >= write.batch
 
 
 def _read_entry(core: Core, name: str, transaction: str) -> Operation[tuple[Entry, str]]:
@@ -129,7 +127,8 @@ def _read_entry(core: Core, name: str, transaction: str) -> Operation[tuple[Entr
 def _prepare(
     core: Core, write: SparkWrite, transaction: str, attempts: Sequence[StagedAttempt]
 ) -> Operation[None]:
-    # First on the coordinator: other shards with a prepared transaction ask it for the outcome.
+    # Prepare on the coordinator first: to recover a transaction, a client asks only the coordinator
+    # whether the transaction is prepared or committed.
     coordinator = core.shard_of(write.name)
     yield from _prepare_on(core, coordinator, write, transaction, attempts)
     for shard in range(core.shards):
@@ -145,11 +144,11 @@ def _prepare_on(
         for attempt in attempts
         if attempt.chunks.get(shard)
     ]
-    for first in range(0, max(1, len(rows)), ATTEMPTS_PER_CALL):
+    for part in chunks(rows, ATTEMPTS_PER_CALL) or [[]]:
         call = build(
             "prepare",
-            bytes_or_int,
-            rows[first : first + ATTEMPTS_PER_CALL],
+            unchanged,
+            part,
             transaction=transaction,
             write=write.name,
             queue=write.queue,
@@ -171,7 +170,7 @@ def _commit_on_coordinator(
     rows = sum((Counter(attempt.rows) for attempt in attempts), Counter[int]())
     call = build(
         "commit",
-        lambda reply: reply,
+        unchanged,
         write=write.name,
         batch=write.batch,
         transaction=transaction,
@@ -186,29 +185,24 @@ def _commit_on_coordinator(
 
 
 def publish_on(core: Core, name: str, shard: int, transaction: str) -> Operation[RowCounts]:
-    """Publish the rows that a shard has of a committed transaction, and count the results."""
-    call: Call[Any] = build("publish", lambda reply: reply, transaction=transaction)
+    """Publish the rows of a committed transaction on one shard, and count the results."""
+    call: Call[Any] = build("publish", unchanged, transaction=transaction)
     calls = [(shard, call)] * PUBLISHES_AT_ONCE
     counts: RowCounts = (0, 0, 0, 0)
     while True:
         for reply in (yield from ask(core, calls)):
             if is_refusal(reply):
                 raise WriteAborted(name)
-            more, counted = _progress(reply)
-            counts = max(counts, counted, key=sum)
+            more, made, moved, replaced, skipped = (int(value or 0) for value in reply)
+            counts = max(counts, (made, moved, replaced, skipped), key=sum)
             if not more:
                 return counts
-
-
-def _progress(reply: Any) -> tuple[bool, RowCounts]:
-    more, made, moved, replaced, skipped = (int(value or 0) for value in reply)
-    return bool(more), (made, moved, replaced, skipped)
 
 
 def finalize(
     core: Core, name: str, transaction: str, counted: Sequence[RowCounts]
 ) -> Operation[WriteStatus]:
-    """Mark the transaction as published in the commit log, with the counts of each shard.
+    """Record in the commit log that the transaction is published, with the counts of each shard.
 
     Raises WriteLost if the commit log has no such transaction.
     """
@@ -216,10 +210,8 @@ def finalize(
     call = build("finalize", text_map, rows, write=name, transaction=transaction)
     coordinator = core.shard_of(name)
     entry = yield from ask_one(core, coordinator, call)
-    if core.shards > 1:
-        yield from ask(
-            core, [(shard, call) for shard in range(core.shards) if shard != coordinator]
-        )
+    others = [shard for shard in range(core.shards) if shard != coordinator]
+    yield from ask(core, [(shard, call) for shard in others])
     if not entry or (entry["transaction"], entry["state"]) == (transaction, "committed"):
         raise WriteLost(name)
     return _status(name, entry)
@@ -232,7 +224,7 @@ def check_complete(written: WriteStatus) -> None:
 
 
 def publish_and_finalize(core: Core, name: str, transaction: str) -> Operation[WriteStatus]:
-    """Publish a committed transaction on all shards and finalize it."""
+    """Publish a committed transaction on all shards, then finalize the transaction."""
     counted: list[RowCounts] = []
     for shard in range(core.shards):
         counted += [(yield from publish_on(core, name, shard, transaction))]
@@ -240,9 +232,10 @@ def publish_and_finalize(core: Core, name: str, transaction: str) -> Operation[W
 
 
 def abort(core: Core, write: SparkWrite, attempts: Sequence[StagedAttempt]) -> Operation[bool]:
-    """Drop what was staged. Return False, and drop nothing, if the transaction is committed."""
+    """Drop the staged rows; return False, and drop nothing, if the transaction is committed."""
     if not attempts:
-        # All writes of this name without rows are the same transaction, which another may commit.
+        # Do not abort a write without rows: all writes with this name and no rows have the same
+        # transaction, and another client may commit that transaction.
         return True
     transaction = transaction_id(write, attempts)
     coordinator = core.shard_of(write.name)
@@ -263,10 +256,9 @@ def _discard_on(
     is_coordinator: bool,
 ) -> Operation[bool]:
     rows = [(attempt.name,) for attempt in attempts if attempt.chunks.get(shard)]
-    for first in range(0, max(1, len(rows)), ATTEMPTS_PER_CALL):
-        part = rows[first : first + ATTEMPTS_PER_CALL]
+    for part in chunks(rows, ATTEMPTS_PER_CALL) or [[]]:
         call = build(
-            "discard", bytes_or_int, part, transaction=transaction, coordinator=int(is_coordinator)
+            "discard", unchanged, part, transaction=transaction, coordinator=int(is_coordinator)
         )
         while not (answer := (yield from ask_one(core, shard, call))):
             pass
@@ -278,16 +270,16 @@ def _discard_on(
 def recover_transactions(core: Core) -> Operation[list[WriteStatus]]:
     """Finish the transactions whose driver died, and return the writes that were published.
 
-    Committed transactions are published and finalized. Prepared ones that are too old are aborted.
+    Committed transactions are published and finalized. Prepared transactions that are too old are
+    aborted.
     """
     call: Call[list[Any]] = build("open_transactions", list, count=TRANSACTIONS_LISTED)
-    listed = yield from ask(core, [(shard, call) for shard in range(core.shards)])
-    # Each shard of a transaction lists it.
+    listed = yield from ask_all(core, call)
+    # Every shard that has rows of a transaction lists the transaction, so the same transaction may
+    # be listed several times.
     finished: dict[str, WriteStatus | None] = {}
     for shard, transactions in enumerate(listed):
-        for transaction, name in (
-            (transaction.decode(), name.decode()) for transaction, name in transactions
-        ):
+        for transaction, name in (map(bytes.decode, pair) for pair in transactions):
             if not finished.get(transaction):
                 finished[transaction] = yield from _recover(core, shard, transaction, name)
     return [written for written in finished.values() if written]

@@ -1,4 +1,4 @@
-"""Headrace and Spark: events and jobs as DataFrames, DataFrames as jobs, executors as workers.
+"""Use Headrace with Spark: read events and jobs, put rows as jobs, process jobs on executors.
 
 import headrace.spark
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headrace.spark.executors.work import work
     from headrace.spark.executors.work_run import RunFailed, WorkRun
 
-# Loaded on first use: readers and writers do not need the workers.
+# These names are imported on first use, because reading and writing tables does not need them.
 _LATER = {
     "BadReturn": "headrace.spark.executors.outcomes",
     "JobRow": "headrace.spark.executors.job_table",

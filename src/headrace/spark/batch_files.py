@@ -1,7 +1,7 @@
-"""Write the files of a batch, read them back, and verify that no event is missing or doubled.
+"""Write and read back the files of a batch, and verify that the files have each event once.
 
-In a local lake the tasks that read events also write the files. Other file systems are written
-by Spark itself, which has to receive every event first.
+In a local lake, the tasks that read the events also write the files. On other file systems, Spark's
+own Parquet writer writes the files.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ import datetime as dt
 import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
@@ -27,30 +26,33 @@ from headrace.errors import HeadraceError
 from headrace.lake.batch_lifecycle import folder_of
 from headrace.lake.event_columns import GAP
 from headrace.lake.event_files import write_events
-from headrace.lake.files import Files, LocalFiles
+from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile, LogRange
 from headrace.operations.event_log import log_ends
 from headrace.spark import offsets
+from headrace.spark.error_summary import error_summary
 from headrace.spark.events import read_range, split
 from headrace.spark.lake_events import read_stored, with_folders
 from headrace.spark.options import ServerAddress
 from headrace.transport.drive import drive
 
 TASKS_PER_CORE = 2
-# Each task writes a file for every queue and day, which costs more than a few events.
+# A task writes at least one file for each queue and day of its events. With fewer events per task,
+# the tasks would write many small files.
 MIN_EVENTS_PER_TASK = 25_000
 
 
 class BatchMismatch(HeadraceError):
-    """The files of a batch do not have the events of the log, so nothing was committed."""
+    """The files of a batch do not have the same events as the log, so nothing was committed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """The events of one shard in one file.
+    """A summary of the events of one shard in one file.
 
-    total is the sum of the event numbers; gaps has (first number, missing events) for each gap row.
+    `total` is the sum of the event numbers. `gaps` has a pair for each gap row: the number of the
+    first missing event, and the count of missing events.
     """
 
     path: str
@@ -62,7 +64,7 @@ class FilePart:
     total: int
     lowest: int
     highest: int
-    gaps: tuple[tuple[int, int], ...]
+    gaps: Sequence[tuple[int, int]]
 
 
 # Writing
@@ -76,13 +78,15 @@ def write_batch(
     batch: str,
     ranges: Sequence[LogRange],
 ) -> list[FilePart]:
-    """Write the events of some ranges, and return what the files contain."""
+    """Write the events of these ranges to files; return a FilePart for each file and shard."""
     share = _events_per_task(spark, sum(each.size for each in ranges))
     if isinstance(lake.files, LocalFiles):
-        pieces = _pieces(client, ranges, share)
-        paths = _write_in_tasks(spark, server, lake.files, folder_of(batch), pieces)
-        return read_parts(lake.files, paths)
-    _write_with_spark(spark, server, lake, batch, ranges, share)
+        core = client.core
+        ends = drive(core.transport, log_ends(core))
+        pieces = drive(core.transport, split(core, ranges, ends, share))
+        _write_in_tasks(spark, server, lake.files, folder_of(batch), pieces)
+    else:
+        _write_with_spark(spark, server, lake, batch, ranges, share)
     return written_parts(spark, lake, batch)
 
 
@@ -92,28 +96,20 @@ def _events_per_task(spark: SparkSession, events: int) -> int:
     return -(-events // tasks)
 
 
-def _pieces(client: Client, ranges: Sequence[LogRange], share: int) -> list[LogRange]:
-    core = client.core
-    ends = drive(core.transport, log_ends(core))
-    return drive(core.transport, split(core, ranges, ends, share))
-
-
 def _write_in_tasks(
     spark: SparkSession,
     server: ServerAddress,
     files: LocalFiles,
     folder: str,
     pieces: list[LogRange],
-) -> list[str]:
-    """Run one task for each piece, and return the paths of the files."""
+) -> None:
     write = partial(_write_pieces, server, str(files), folder, pieces)
     tasks = spark.range(0, len(pieces), 1, len(pieces))
     paths = {row["path"] for row in tasks.mapInArrow(write, "path string").collect()}
-    # Failed attempts of tasks leave files.
+    # Failed attempts of tasks leave files behind.
     for found in files.list(folder):
         if found.path not in paths:
             files.delete(found.path)
-    return sorted(paths)
 
 
 def _write_pieces(
@@ -123,9 +119,12 @@ def _write_pieces(
     pieces: Sequence[LogRange],
     numbers: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """Write the pieces with these numbers in a task, and yield the paths of the files."""
+    """Write pieces of the log to files in a Spark task, and yield the paths of the files.
+
+    `numbers` has the indexes of the pieces that this task writes.
+    """
     for number in (number for batch in numbers for number in batch["id"].to_pylist()):
-        # A name for each attempt: Spark may retry a task, or run it twice at the same time.
+        # Each attempt needs its own file name: Spark may retry a task, or run two attempts at once.
         name = f"part-{number:05}-{secrets.token_hex(8)}"
         with server.open() as client:
             events = read_range(client.core, pieces[number], fail_on_data_loss=False)
@@ -157,84 +156,35 @@ def _write_with_spark(
 
 
 def written_parts(spark: SparkSession, lake: Lake, batch: str) -> list[FilePart]:
-    """Return what the files of a batch contain, read by Spark."""
+    """Read back the files of a batch. Raises BatchMismatch if a file is corrupt."""
     folder = folder_of(batch)
     is_gap = F.col("kind") == GAP
     number = F.when(~is_gap, F.col("number"))
+    inside = F.substring_index("_metadata.file_path", folder, -1)
     counted = (
         read_stored(spark, lake, [folder])
-        .groupBy("_metadata.file_path", "_metadata.file_size", "day", "queue_name", "shard")
+        .groupBy(
+            F.concat(F.lit(folder), inside).alias("path"),
+            F.col("_metadata.file_size").alias("size"),
+            "day",
+            "queue_name",
+            "shard",
+        )
         .agg(
             F.count(number).alias("events"),
-            F.sum(number).alias("total"),
+            F.coalesce(F.sum(number), F.lit(0)).alias("total"),
             F.min("number").alias("lowest"),
             F.max(F.col("number") + F.coalesce("missing", F.lit(1)) - 1).alias("highest"),
             F.collect_list(F.when(is_gap, F.struct("number", "missing"))).alias("gaps"),
         )
     )
-    return [
-        FilePart(
-            path=folder + row["file_path"].rpartition(folder)[2],
-            size=row["file_size"],
-            day=row["day"],
-            queue=row["queue_name"],
-            shard=row["shard"],
-            events=row["events"],
-            total=row["total"] or 0,
-            lowest=row["lowest"],
-            highest=row["highest"],
-            gaps=tuple((gap["number"], gap["missing"]) for gap in row["gaps"]),
-        )
-        for row in counted.collect()
-    ]
-
-
-def read_parts(files: Files, paths: Iterable[str]) -> list[FilePart]:
-    """Return what files of one queue each contain, read without Spark. Skip missing files."""
-    found: list[FilePart] = []
-    for path in paths:
-        with suppress(FileNotFoundError):
-            found += _read_file(path, files.read(path))
-    # Otherwise the driver keeps the memory of its largest batch.
-    pa.default_memory_pool().release_unused()
-    return found
-
-
-def _read_file(path: str, content: bytes) -> list[FilePart]:
     try:
-        return list(_parts_of(path, content))
-    except (pa.ArrowException, OSError) as error:
+        return [FilePart(*row) for row in counted.collect()]
+    except (PySparkException, Py4JJavaError) as error:
         raise BatchMismatch(
-            f"{path} cannot be read back ({error}), so nothing was committed; check the disk, then "
-            "sync again"
+            f"the files in {folder} cannot be read back ({error_summary(error)}), so nothing was "
+            "committed; check the disk, then sync again"
         ) from error
-
-
-def _parts_of(path: str, content: bytes) -> Iterator[FilePart]:
-    columns = ["shard", "number", "kind", "missing", "queue_name"]
-    file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
-    # Threads would keep memory of their own.
-    table = file.read(columns=columns, use_threads=False)
-    for shard in table["shard"].unique().to_pylist():
-        rows = table.filter(pc.equal(table["shard"], shard))
-        is_gap = pc.equal(rows["kind"], GAP)
-        numbers = rows["number"].filter(pc.invert(is_gap))
-        missing = rows.filter(is_gap)
-        gaps = tuple(
-            zip(missing["number"].to_pylist(), missing["missing"].to_pylist(), strict=True)
-        )
-        yield FilePart(
-            path=path,
-            size=len(content),
-            day=dt.date.fromisoformat(path.partition("/day=")[2][:10]),
-            queue=rows["queue_name"][0].as_py(),
-            shard=shard,
-            events=len(numbers),
-            total=pc.sum(numbers).as_py() or 0,
-            lowest=pc.min(rows["number"]).as_py(),
-            highest=pc.max(pc.add(rows["number"], pc.coalesce(rows["missing"], 1))).as_py() - 1,
-            gaps=gaps,
-        )
 
 
 def data_files(parts: Iterable[FilePart]) -> list[DataFile]:
@@ -258,9 +208,10 @@ def data_files(parts: Iterable[FilePart]) -> list[DataFile]:
 
 
 def verified(ranges: Iterable[LogRange], parts: Iterable[FilePart]) -> list[LogRange]:
-    """Return the ranges with their missing events, if the files have every other event once.
+    """Verify that the files have each event of the ranges once, and return the ranges.
 
-    Raises BatchMismatch otherwise. Count and sum of the event numbers prove it.
+    In the returned ranges, `missing` is the number of events that gap rows represent. Raises
+    BatchMismatch if the count or the sum of the event numbers is wrong.
     """
     by_shard: dict[int, list[FilePart]] = defaultdict(list)
     for part in parts:
@@ -268,8 +219,8 @@ def verified(ranges: Iterable[LogRange], parts: Iterable[FilePart]) -> list[LogR
     found = [_verified(each, by_shard.pop(each.shard, [])) for each in ranges]
     if by_shard:
         raise BatchMismatch(
-            f"the files have events of shard {min(by_shard)}, which was not read, so nothing was "
-            "committed; sync again"
+            f"the files have events of shard {min(by_shard)}, but this sync did not read that "
+            "shard, so nothing was committed; sync again"
         )
     return found
 
@@ -278,22 +229,20 @@ def _verified(expected: LogRange, parts: list[FilePart]) -> LogRange:
     first, last = expected.first, expected.last
     gaps = [gap for part in parts for gap in part.gaps]
     missing = sum(count for _, count in gaps)
-    wanted = (expected.size - missing, _sum(first, last) - sum(_gap_sum(gap) for gap in gaps))
+    wanted = (
+        expected.size - missing,
+        _sum(first, last) - sum(_sum(gap, gap + count - 1) for gap, count in gaps),
+    )
     events = sum(part.events for part in parts)
     is_outside = any(part.lowest < first or part.highest > last for part in parts)
     if is_outside or (events, sum(part.total for part in parts)) != wanted:
         raise BatchMismatch(
-            f"the files have {events:,} events and {missing:,} missing events of shard "
-            f"{expected.shard}, but the log has the numbers {first:,} to {last:,}; nothing was "
-            "committed, sync again and report it if it happens again"
+            f"for shard {expected.shard}, the files have {events:,} events, and gap rows for "
+            f"{missing:,} missing events, but the log has the event numbers {first:,} to {last:,}; "
+            "nothing was committed. Sync again, and report this error if it happens again"
         )
     return msgspec.structs.replace(expected, missing=missing)
 
 
 def _sum(first: int, last: int) -> int:
     return (first + last) * (last - first + 1) // 2
-
-
-def _gap_sum(gap: tuple[int, int]) -> int:
-    first, missing = gap
-    return _sum(first, first + missing - 1)

@@ -1,7 +1,7 @@
-"""Compaction: rewrite the small files of a day and queue as a few large ones.
+"""Compaction: rewrite the small files of a day and queue as a few large files.
 
-A manifest adds the new files and removes the old ones in one step. The old files stay for a while,
-for readers of an older snapshot.
+One manifest adds the new files and removes the old files atomically. The old files are deleted only
+after a grace period, because readers of an older snapshot may still need the old files.
 """
 
 from __future__ import annotations
@@ -14,26 +14,25 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
-from headrace.lake.batch_lifecycle import GRACE, begin, delete_replaced, folder_of
+from headrace.lake.batch_lifecycle import begin, folder_of
+from headrace.lake.files import GRACE
 from headrace.lake.lake import Lake, LakeMoved
 from headrace.lake.lock import held
 from headrace.lake.manifest import DataFile, LakeSnapshot
 from headrace.spark.batch_files import BatchMismatch, data_files, written_parts
 from headrace.spark.lake_events import STORED_COLUMNS, read_stored, writing_session
 
-__all__ = ["Compacted", "compact", "delete_replaced"]
-
 SMALL = 64 << 20
 LARGE = 128 << 20
 AT_ONCE = 512 << 20
-"""The most bytes of small files that one commit rewrites."""
+"""The maximum number of bytes of small files that one commit rewrites."""
 
 Group = tuple[DataFile, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacted:
-    """The files that one commit of a compaction replaced."""
+    """The number of groups and files that one commit of a compaction rewrote."""
 
     groups: int
     files_before: int
@@ -43,8 +42,8 @@ class Compacted:
 def compact(spark: SparkSession, lake: Lake, *, grace: float = GRACE) -> Iterator[Compacted]:
     """Rewrite small files, and yield after each commit.
 
-    The next commit starts when the caller asks for it. Replaced files stay for `grace` seconds.
-    Raises LakeBusy if another compaction is running.
+    The next rewrite starts when the caller requests the next item. Replaced files are kept for
+    `grace` seconds. Raises LakeBusy if another compaction is running.
     """
     with held(lake.files, "compact") as lock:
         own = writing_session(spark)
@@ -57,7 +56,7 @@ def compact(spark: SparkSession, lake: Lake, *, grace: float = GRACE) -> Iterato
 
 
 def groups_of(snapshot: LakeSnapshot) -> list[Group]:
-    """Return the small files of each day and queue that has more than one."""
+    """Return the small files of each day and queue that has more than one small file."""
     small: dict[tuple[object, str], list[DataFile]] = defaultdict(list)
     for file in snapshot.files:
         if file.bytes < SMALL:
@@ -67,7 +66,7 @@ def groups_of(snapshot: LakeSnapshot) -> list[Group]:
 
 
 def parts_of(groups: Sequence[Group]) -> Iterator[list[Group]]:
-    """Yield the groups to rewrite in one commit: several small ones, or one large one."""
+    """Divide groups into lists of limited size. Each list is rewritten in one commit."""
     part: list[Group] = []
     size = 0
     for group in groups:
@@ -88,7 +87,8 @@ def _rewrite(
     batch = begin(lake, base, grace=grace)
     events = read_stored(spark, lake, paths).drop("batch")
     pieces = max(1, sum(file.bytes for file in replaced) // LARGE)
-    # One task writes a day and queue; several tasks write a large one, each a range of it.
+    # Normally, one task writes all events of a day and queue. If all files belong to the same day
+    # and queue, several tasks each write a range of the events.
     is_one_group = len({(file.day, file.queue) for file in replaced}) == 1
     spread = (
         events.repartitionByRange(pieces, "shard", "number")
@@ -109,14 +109,15 @@ def _check_same(before: DataFrame, after: DataFrame) -> None:
     old, new = digest(before), digest(after)
     if old != new:
         raise BatchMismatch(
-            f"the new files ({new[0]:,} rows) and the old ones ({old[0]:,} rows) have different "
-            "content, so nothing was committed; compact again and report it if it happens again"
+            f"the new files ({new[0]:,} rows) and the old files ({old[0]:,} rows) have different "
+            "content, so nothing was committed. Compact again, and report this error if it happens "
+            "again"
         )
 
 
 def digest(events: DataFrame) -> tuple[int, int]:
-    """Return the number of rows, and a checksum that does not depend on their order."""
-    # A map cannot be hashed, but its entries can.
+    """Return the number of rows, and a checksum that does not depend on the order of the rows."""
+    # Spark cannot hash a map, but it can hash the entries of a map.
     columns = [
         F.sort_array(F.map_entries("more")) if name == "more" else F.col(name)
         for name in STORED_COLUMNS.names

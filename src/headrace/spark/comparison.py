@@ -1,4 +1,7 @@
-"""Compare the lake with the server: the statistics of each queue and day, and the books."""
+"""Check that the lake and the server have the same figures.
+
+The figures are the statistics of each queue and day, and the counters (books) of each queue.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +42,7 @@ TableRow = Mapping[str, Any]
 class Comparison:
     """The result of a comparison.
 
-    differences describes where lake and server disagree. left_out describes what could not be
+    `differences` describes where lake and server disagree. `left_out` describes what could not be
     compared, and why.
     """
 
@@ -50,27 +54,27 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        """Whether there is no difference."""
+        """Whether lake and server agree in all compared figures."""
         return not self.differences
 
     def check(
         self, what: str, of_lake: float, of_server: float, tolerance: float | None = None
     ) -> None:
-        """Compare two figures, exactly if no tolerance is given."""
+        """Compare two figures. Without a tolerance, the figures must be equal."""
         self.values += 1
-        if tolerance is None:
-            same = of_lake == of_server
-        else:
-            same = math.isclose(of_lake, of_server, rel_tol=PRECISION, abs_tol=tolerance)
-        if not same:
+        relative = 0.0 if tolerance is None else PRECISION
+        if not math.isclose(of_lake, of_server, rel_tol=relative, abs_tol=tolerance or 0.0):
             self.differences.append(
-                f"{what} is {of_lake!r} in the lake, {of_server!r} on the server"
+                f"{what} is {of_lake!r} in the lake and {of_server!r} on the server"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class _ServerFigures:
-    """The figures of the server, up to the event with a number on each shard."""
+    """The figures of the server.
+
+    `numbers` has, for each shard and queue, the number of the last event that the figures include.
+    """
 
     today: dt.date
     settings: Mapping[str, Mapping[str, Any]]
@@ -78,13 +82,13 @@ class _ServerFigures:
     numbers: Mapping[tuple[int, str], int]
 
     def oldest(self, queue: str, setting: str) -> dt.date:
-        """Return the oldest day whose figures the server still has, given the age in a setting."""
+        """Return the oldest day that the server keeps under a setting such as `stats_age`."""
         return self.today - dt.timedelta(days=self.settings[queue][setting] // _DAY.total_seconds())
 
 
 @dataclass(frozen=True, slots=True)
 class _LakeFigures:
-    """The figures of the lake, including events that only the server has."""
+    """The figures of the lake, including events that are not yet synced from the server."""
 
     rows: Mapping[str, Mapping[dt.date, Mapping[str, Any]]]
     first_minutes: Mapping[str, int]
@@ -94,9 +98,13 @@ class _LakeFigures:
 def compare(
     spark: SparkSession, lake: Lake, server: ServerAddress, client: Client | None = None
 ) -> Comparison:
-    """Compare the figures of lake and server for each queue and day, up to the last event.
+    """Compare the figures of lake and server for each queue and day.
 
-    Pass a client of the same server to use its scripts instead of a new connection.
+    The figures of the lake also include newer events from the server's log, up to the last event
+    that the server's figures include.
+
+    The function uses `client`, or opens a new connection if `client` is None. The client must be
+    connected to `server`.
 
         comparison = compare(spark, lake, ServerAddress())
         assert comparison.equal, comparison.differences
@@ -125,12 +133,11 @@ def _read_server(client: Client) -> _ServerFigures:
             totals[name][today].append(found)
             numbers[shard, name] = found.number
     longest = max((int(float(str(each["stats_age"]))) for each in settings.values()), default=0)
-    for back in range(1, longest // 86_400 + 1):
-        day = today - back * _DAY
-        for shard in range(core.shards):
-            found_then = drive(core.transport, daily_totals(core, shard, names, (day - EPOCH).days))
-            for name, found in found_then.items():
-                totals[name][day].append(found)
+    earlier = [today - back * _DAY for back in range(1, longest // 86_400 + 1)]
+    for day, shard in product(earlier, range(core.shards)):
+        found_then = drive(core.transport, daily_totals(core, shard, names, (day - EPOCH).days))
+        for name, found in found_then.items():
+            totals[name][day].append(found)
     return _ServerFigures(today, settings, totals, numbers)
 
 
@@ -157,7 +164,7 @@ def _read_lake(history: HistoryView, of_server: _ServerFigures) -> _LakeFigures:
 
 
 def _counted(spark: SparkSession, events: DataFrame, of_server: _ServerFigures) -> DataFrame:
-    """Return the events that the server had counted when its figures were read."""
+    """Return the events that the server's figures include."""
     known = [(shard, queue, number) for (shard, queue), number in of_server.numbers.items()]
     upto = spark.createDataFrame(known, "of_shard bigint, of_queue string, upto bigint")
     is_counted = (
@@ -173,10 +180,10 @@ def _counted(spark: SparkSession, events: DataFrame, of_server: _ServerFigures) 
 
 @dataclass(slots=True)
 class Coverage:
-    """The days whose events are all known.
+    """Whether the history is complete, and which events are missing.
 
-    gaps has the days with missing events and a description. holes describes events that are neither
-    in the lake nor on the server, although no gap row covers them.
+    `gaps` has the days with missing events, each with a description. `holes` describes events that
+    are neither in the lake nor on the server, although no gap row covers these events.
     """
 
     is_whole: bool = True
@@ -184,7 +191,7 @@ class Coverage:
     holes: list[str] = field(default_factory=list)
 
     def add_gap(self, first: dt.date, last: dt.date, description: str) -> None:
-        """Record that events are missing on any of these days."""
+        """Record that events are missing on at least one of these days."""
         self.is_whole = False
         for number in range(first.toordinal(), last.toordinal() + 1):
             self.gaps.setdefault(dt.date.fromordinal(number), description)
@@ -213,7 +220,7 @@ def _cover(found: Coverage, shard: int, rows: list[TableRow]) -> None:
             found.add_gap(row["day"], row["day"], description)
         before = row
     first, last = min(row["first"] for row in rows), max(row["last"] for row in rows)
-    lost = last - first + 1 - sum(_accounted(row) for row in rows)
+    lost = last - first + 1 - sum(row["events"] + row["missing"] for row in rows)
     if lost:
         found.holes.append(_hole(shard, rows, lost))
 
@@ -221,16 +228,10 @@ def _cover(found: Coverage, shard: int, rows: list[TableRow]) -> None:
 def _hole(shard: int, rows: list[TableRow], lost: int) -> str:
     if lost < 0:
         return f"shard {shard}: {-lost:,} events exist more than once"
-    day = next(
-        (row["day"] for row in rows if row["last"] - row["first"] + 1 > _accounted(row)), None
-    )
-    where = f" of {day}" if day else ""
+    sizes = ((row["day"], row["last"] - row["first"] + 1, row) for row in rows)
+    short = (day for day, size, row in sizes if size > row["events"] + row["missing"])
+    where = next((f" of {day}" for day in short), "")
     return f"shard {shard}{where}: {lost:,} events are neither in the lake nor on the server"
-
-
-def _accounted(row: TableRow) -> int:
-    count: int = row["events"] + row["missing"]
-    return count
 
 
 # The comparison
@@ -245,22 +246,25 @@ def _compared(of_lake: _LakeFigures, of_server: _ServerFigures) -> Comparison:
         if since is not None:
             found.left_out.append(
                 f"queue {queue!r} was deleted and created again on {since}: its books, and its "
-                "days up to then, are not compared"
+                "statistics up to that day, are not compared"
             )
         compared |= _compare_days(found, queue, since, of_lake, of_server)
         if since is None and of_lake.coverage.is_whole:
             _compare_books(found, queue, of_lake, of_server)
     found.days = len(compared)
     if not compared:
-        found.left_out.append(
-            "the days: there is none for which both lake and server have statistics"
-        )
-    _add_left_out(found, of_lake, of_server)
+        found.left_out.append("the days: no day has statistics both in the lake and on the server")
+    gone = sorted(set(of_lake.rows) - set(of_server.totals))
+    found.left_out += [f"queue {queue!r} is no longer on the server" for queue in gone]
+    coverage = of_lake.coverage
+    found.left_out += [f"{day}: {about}" for day, about in sorted(coverage.gaps.items())]
+    if not coverage.is_whole:
+        found.left_out.append("the books: the history is not complete")
     return found
 
 
 def _recreated(queue: str, of_lake: _LakeFigures, of_server: _ServerFigures) -> dt.date | None:
-    """Return the day on which a queue was created again, if the lake knows an earlier one."""
+    """Return the day on which a queue was recreated, or None if the queue was created only once."""
     totals = of_server.totals[queue][of_server.today]
     made = min((each.created_ms for each in totals if each.created_ms), default=None)
     first = of_lake.first_minutes.get(queue)
@@ -311,9 +315,8 @@ def _compare_day(
         found.check(f"{what}: the number of {name}", row.get(name, 0), of_server)
     for name in SERIES:
         series = merged(getattr(each, name) for each in totals)
-        _compare_series(found, f"{what}, {name} time", _series(row, name), series)
-        if has_bins:
-            _compare_bins(found, f"{what}, {name} time", _series(row, name), series)
+        figures = _series(row, name), series
+        _compare_series(found, f"{what}, {name} time", *figures, has_bins=has_bins)
 
 
 def _series(row: Mapping[str, Any], name: str) -> Series:
@@ -322,15 +325,15 @@ def _series(row: Mapping[str, Any], name: str) -> Series:
     return Series(count or 0, mean or 0.0, variance or 0.0, bins or {})
 
 
-def _compare_series(found: Comparison, what: str, of_lake: Series, of_server: Series) -> None:
+def _compare_series(
+    found: Comparison, what: str, of_lake: Series, of_server: Series, *, has_bins: bool
+) -> None:
     found.check(f"{what}: the count", of_lake.count, of_server.count)
     found.check(f"{what}: the mean", of_lake.mean, of_server.mean, tolerance=0.0)
     noise = _NOISE * of_server.mean**2
     found.check(f"{what}: the variance", of_lake.variance, of_server.variance, tolerance=noise)
 
-
-def _compare_bins(found: Comparison, what: str, of_lake: Series, of_server: Series) -> None:
-    for name in sorted({*of_lake.bins, *of_server.bins}):
+    for name in sorted({*of_lake.bins, *of_server.bins}) if has_bins else ():
         in_bin = of_lake.bins.get(name, 0), of_server.bins.get(name, 0)
         found.check(f"{what}: the number in bin {name}", *in_bin)
 
@@ -345,18 +348,10 @@ def _compare_books(
         for name, value in each.books.items():
             books[name] += value
     for name in ("put", "cancelled", "expired"):
-        found.check(f"queue {queue!r}, books: the number {name}", total[name], books[name])
-    # A put of a complete job counts as moved only if the server still had the job, which the log
-    # does not show. So only the sum is compared.
+        found.check(f"queue {queue!r}, books: the number of jobs {name}", total[name], books[name])
+    # If a complete job is put again, the server counts the job as moved only if the server still
+    # has the complete job. The log does not show whether the server still had the job, so only the
+    # sum of complete and moved jobs is compared.
     over = total["completed"] + total["taken"]
-    what = f"queue {queue!r}, books: the number complete or moved"
+    what = f"queue {queue!r}, books: the number of jobs complete or moved"
     found.check(what, over, books["complete"] + books["moved"])
-
-
-def _add_left_out(found: Comparison, of_lake: _LakeFigures, of_server: _ServerFigures) -> None:
-    gone = sorted(set(of_lake.rows) - set(of_server.totals))
-    found.left_out += [f"queue {queue!r} is no longer on the server" for queue in gone]
-    coverage = of_lake.coverage
-    found.left_out += [f"{day}: {about}" for day, about in sorted(coverage.gaps.items())]
-    if not coverage.is_whole:
-        found.left_out.append("the books: the history is not complete")

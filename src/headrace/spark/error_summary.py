@@ -6,13 +6,13 @@ from headrace.errors import HeadraceError
 
 LONGEST = 2000
 
-# The text after these describes Spark's internals or links to documentation.
+# The text after each of these marks describes Spark's internals or links to documentation.
 _NOTES = ("\n== SQL", "\n\nJVM stacktrace", "\n\nPlease see the", "\n\tat ", "SQLSTATE")
 _TRACEBACK = "Traceback (most recent call last):"
 
 
 def error_summary(error: Exception) -> str:
-    """Return what went wrong in one line: for a Python error, the last line of its traceback."""
+    """Summarize an error in one line. For a Python traceback, return the line with the error."""
     message = full_message(error)
     for note in _NOTES:
         message = message.partition(note)[0]
@@ -24,11 +24,11 @@ def error_summary(error: Exception) -> str:
 
 
 def full_message(error: Exception) -> str:
-    """Return the whole message; for a Java error, without the call that raised it."""
+    """Return the whole message of an error. For a Java error, return only the Java message."""
     java = getattr(error, "java_exception", None)
     return str(java.getMessage() if java is not None else error)
 
 
 def is_caused_by(error: Exception, kind: type[HeadraceError]) -> bool:
-    """Return whether an error is of this kind, or a Spark error that was caused by one."""
+    """Return whether an error is of this kind, or is a Spark error with a cause of this kind."""
     return isinstance(error, kind) or kind.__name__ in str(error)

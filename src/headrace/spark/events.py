@@ -26,6 +26,7 @@ from headrace.lake.event_columns import event_columns, gap_row
 from headrace.lake.manifest import LogRange
 from headrace.operations.core import Core
 from headrace.operations.event_log import (
+    ENTRIES_PER_READ,
     LogEnds,
     log_ends,
     newest_before,
@@ -40,12 +41,11 @@ from headrace.transport.drive import Operation, drive
 T = TypeVar("T")
 
 FIRST_PAGE = 200
-PAGE = 5000
 PAGE_BYTES = 8 << 20
 
 
 def condition(**wanted: str) -> pc.Expression:
-    """Return the condition that columns have these values; an empty text stands for any value."""
+    """Return a filter for rows with these column values. An empty string matches any value."""
     equal = (pc.field(column) == value for column, value in wanted.items() if value)
     return reduce(and_, equal, pc.scalar(True))
 
@@ -53,13 +53,6 @@ def condition(**wanted: str) -> pc.Expression:
 def filtered(batches: Iterable[pa.RecordBatch], wanted: pc.Expression) -> Iterator[pa.RecordBatch]:
     """Yield the rows that match a condition, without empty batches."""
     return (found for batch in batches if (found := batch.filter(wanted)).num_rows)
-
-
-class EventsPartition(InputPartition):
-    """The range of events that one task reads."""
-
-    def __init__(self, events: LogRange) -> None:
-        super().__init__(events)
 
 
 class EventsReader(DataSourceReader):
@@ -72,10 +65,10 @@ class EventsReader(DataSourceReader):
             self._condition &= pc.field("at") >= options.since
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return one partition for each part of the log that one task reads."""
+        """Return one partition for each task, with the part of the log that the task reads."""
         with self._options.open() as client:
             parts = drive(client.core.transport, self._parts(client.core))
-        return [EventsPartition(part) for part in parts]
+        return [InputPartition(part) for part in parts]
 
     def _parts(self, core: Core) -> Operation[list[LogRange]]:
         ends = yield from log_ends(core)
@@ -92,7 +85,7 @@ class EventsReader(DataSourceReader):
 
 
 class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads the events from an offset on, in bounded steps."""
+    """Reads the events after an offset as a stream, in batches of limited size."""
 
     def __init__(self, options: EventsStreamOptions) -> None:
         self._options = options
@@ -100,20 +93,23 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Offsets | None = None
 
     def initialOffset(self) -> dict[str, str]:  # noqa: N802
-        """Return where a new query starts."""
+        """Return the offset at which a new query starts."""
         return offsets.offsets_to_json(offsets.beginning(self._options.starting, self._ends()))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return the option maxEventsPerTrigger as a limit."""
+        """Return the option maxEventsPerTrigger as a read limit."""
         most = self._options.per_trigger
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Remember the present end of the log as the end of the query."""
+        """Store the current end of the log as the end of the query."""
         self._target = offsets.newest(self._ends())
 
     def latestOffset(self, start: dict[str, str], limit: ReadLimit) -> dict[str, str]:  # noqa: N802
-        """Return where the next batch ends. Raises NamespaceMismatch if the log is another one."""
+        """Return the offset at which the next batch ends.
+
+        Raises NamespaceMismatch if the start offset belongs to another log.
+        """
         end = self._drive(self._end(offsets.offsets_from_json(start), limit))
         return offsets.offsets_to_json(end)
 
@@ -132,13 +128,13 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return offsets.offsets_to_json(offsets.newest(self._ends()))
 
     def partitions(self, start: dict[str, str], end: dict[str, str]) -> Sequence[InputPartition]:
-        """Return one partition for each part of a batch that one task reads."""
+        """Return one partition for each task, with the part of the batch that the task reads."""
         between = offsets.offsets_from_json(start), offsets.offsets_from_json(end)
-        return [EventsPartition(part) for part in self._drive(self._parts(*between))]
+        return [InputPartition(part) for part in self._drive(self._parts(*between))]
 
     def _parts(self, start: Offsets, end: Offsets) -> Operation[list[LogRange]]:
         ends = yield from log_ends(self._core)
-        # Spark repeats a batch that was planned before a restart without calling latestOffset.
+        # After a restart, Spark repeats the last planned batch without calling latestOffset.
         yield from _check_log(self._core, offsets.beginning(end, ends), ends)
         ranges = offsets.ranges_between(start, end)
         return (yield from _parts(self._core, ranges, ends, self._options))
@@ -154,7 +150,7 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @property
     def _core(self) -> Core:
-        # Opened on first use, because Spark pickles the reader and sends it to executors.
+        # Open the client on first use, because Spark pickles the reader for the executors.
         if self._client is None:
             self._client = self._options.open()
         return self._client.core
@@ -175,10 +171,10 @@ def _check_log(core: Core, read: Offsets, ends: Sequence[LogEnds]) -> Operation[
 def bounded(
     core: Core, ranges: Sequence[LogRange], ends: Sequence[LogEnds], most: int
 ) -> Operation[Offsets]:
-    """Return where ranges end so that they have at most `most` events in total."""
+    """Return a new end for each range, so that the ranges have at most `most` events in total."""
     known, sought = offsets.ends_of_shares(ranges, ends, most)
     found = yield from seek_entries(core, sought)
-    # If the log was emptied in the meantime, the end stays the same.
+    # If the log of a shard was emptied in the meantime, the shard's range keeps the same end.
     reached = {shard: entries[0] for shard, entries in found.items() if entries}
     return {events.shard: events.to for events in ranges} | known | reached
 
@@ -188,7 +184,7 @@ def _since(
 ) -> Operation[list[LogRange]]:
     """Return the ranges without the events before a time.
 
-    An event may be older than its entry, but never newer.
+    The time of an event may be earlier than the time of its log entry, but never later.
     """
     ms = int((since - EPOCH).total_seconds() * 1000)
     older = [events.shard for events in ranges if _is_older(ends[events.shard].oldest, ms)]
@@ -198,14 +194,14 @@ def _since(
 
 
 def _is_older(oldest: str | None, ms: int) -> bool:
-    # Otherwise trimmed events may be newer than this time.
+    # If the oldest entry in the log is newer than `ms`, trimmed events may also be newer than `ms`.
     return oldest is not None and offsets.milliseconds_of(oldest) < ms
 
 
 def _parts(
     core: Core, ranges: list[LogRange], ends: Sequence[LogEnds], options: EventsOptions
 ) -> Operation[list[LogRange]]:
-    """Return the ranges split for tasks. Raises EventsTrimmed if events are missing."""
+    """Split the ranges into one part for each task. Raises EventsTrimmed if events are missing."""
     for events in ranges:
         missing = offsets.missing_before(events, ends)
         if missing and options.fail_on_data_loss:
@@ -216,7 +212,7 @@ def _parts(
 def split(
     core: Core, ranges: Sequence[LogRange], ends: Sequence[LogEnds], most: int
 ) -> Operation[list[LogRange]]:
-    """Return the ranges split into parts of at most `most` events."""
+    """Split the ranges into parts of at most `most` events."""
     numbers = {events.shard: offsets.split_points(events, ends, most) for events in ranges}
     found = yield from seek_entries(core, numbers)
     return [part for events in ranges for part in offsets.split_at(events, found[events.shard])]
@@ -225,21 +221,20 @@ def split(
 def _read(
     options: EventsOptions, partition: InputPartition, wanted: pc.Expression
 ) -> Iterator[pa.RecordBatch]:
-    # If there is nothing to read, Spark runs one task with a partition of its own.
-    if not isinstance(partition, EventsPartition):
+    # If there is nothing to read, Spark runs one task with an empty partition.
+    if partition.value is None:
         return
     with options.open() as client:
-        fail = options.fail_on_data_loss
-        batches = read_range(client.core, partition.value, fail_on_data_loss=fail)
-        yield from filtered(batches, wanted)
+        core, fail = client.core, options.fail_on_data_loss
+        yield from filtered(read_range(core, partition.value, fail_on_data_loss=fail), wanted)
 
 
 def read_range(
     core: Core, events: LogRange, *, fail_on_data_loss: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the events of a range, with a gap row for trimmed events.
+    """Yield the events of a range, with a gap row where events were trimmed from the log.
 
-    Raises EventsTrimmed instead if fail_on_data_loss is set.
+    If fail_on_data_loss is set, raise EventsTrimmed instead of yielding a gap row.
     """
     after, expected, count = events.after, events.first, FIRST_PAGE
     while expected <= events.last:
@@ -256,4 +251,4 @@ def read_range(
         yield batch
         after = entries[-1][0].decode()
         expected = entry_number(after) + 1
-        count = min(PAGE, max(1, PAGE_BYTES * len(entries) // batch.nbytes))
+        count = min(ENTRIES_PER_READ, max(1, PAGE_BYTES * len(entries) // batch.nbytes))

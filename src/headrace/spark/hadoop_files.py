@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -15,10 +16,11 @@ from headrace.lake.files import FileInfo, aside
 class HadoopFiles:
     """Files below a URL such as hdfs://, abfss://, gs://, s3a:// or file:///.
 
-    A file is written under a temporary name and then renamed, which fails if the file exists. On
-    HDFS, and on ABFS with a hierarchical namespace, the rename is atomic: of two writers one
-    succeeds. On file:/// it is an atomic hard link. On s3a:// and other object stores it is a check
-    and then a copy: two writers may both succeed, and only the locks of sync and compact help.
+    A file is written under a temporary name and then renamed. The rename fails if a file with the
+    final name exists. On HDFS, and on ABFS with a hierarchical namespace, the rename is atomic, so
+    only one of two writers succeeds. On file:///, an atomic hard link is used instead of a rename.
+    On s3a:// and other object stores, a rename is a check followed by a copy, so two writers may
+    both succeed. On such stores, only the locks of sync and compact prevent concurrent writers.
     """
 
     def __init__(self, spark: SparkSession, root: str) -> None:
@@ -40,7 +42,7 @@ class HadoopFiles:
 
     @property
     def root(self) -> str:
-        """The URL, for Spark."""
+        """The URL of the root folder, for Spark."""
         return self._root
 
     def __str__(self) -> str:
@@ -57,57 +59,41 @@ class HadoopFiles:
             if _is(error, "FileNotFoundException"):
                 raise FileNotFoundError(path) from None
             raise
-        try:
+        with closing(stream):
             return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
-        finally:
-            stream.close()
 
     def create(self, path: str, content: bytes) -> bool:
-        """Create a file. Return False, and change nothing, if the file exists."""
+        """Create a file. If the file exists, return False and change nothing."""
         target, complete = self._path(path), self._path(aside())
         if self._system.exists(target):
             return False
         self._system.mkdirs(target.getParent())
         self._write(complete, content)
+        # A rename would replace an existing file on a local file system.
+        publish = self._link if self._is_local else self._system.rename
         try:
-            return (
-                self._link(complete, target) if self._is_local else self._rename(complete, target)
-            )
+            return bool(publish(complete, target))
+        except Py4JJavaError as error:
+            if _is(error, "FileAlreadyExistsException"):
+                return False
+            raise
         finally:
             self._system.delete(complete, False)
 
     def _write(self, place: Any, content: bytes) -> None:
-        stream = self._system.create(place, False)
-        try:
+        with closing(self._system.create(place, False)) as stream:
             stream.write(content)
             stream.hsync()
-        finally:
-            stream.close()
-
-    def _rename(self, complete: Any, target: Any) -> bool:
-        try:
-            return bool(self._system.rename(complete, target))
-        except Py4JJavaError as error:
-            if _is(error, "FileAlreadyExistsException"):
-                return False
-            raise
 
     def _link(self, complete: Any, target: Any) -> bool:
-        # A rename would replace an existing file on a local file system.
-        nio = self._jvm.java.nio.file
         made, name = (
             self._jvm.java.io.File(each.toUri().getPath()).toPath() for each in (complete, target)
         )
-        try:
-            nio.Files.createLink(name, made)
-        except Py4JJavaError as error:
-            if _is(error, "FileAlreadyExistsException"):
-                return False
-            raise
+        self._jvm.java.nio.file.Files.createLink(name, made)
         return True
 
     def flush(self, paths: Iterable[str]) -> None:
-        """Do nothing: the storage has already stored a closed file durably."""
+        """Do nothing, because the storage makes a file durable when the file is closed."""
 
     def list(self, folder: str) -> list[FileInfo]:
         """Return all files below a folder at any depth, sorted by path.
@@ -122,13 +108,13 @@ class HadoopFiles:
                 path = status.getPath().toUri().getPath().removeprefix(f"{self._top}/")
                 found.append(FileInfo(path, status.getLen(), status.getModificationTime() / 1000))
         except Py4JJavaError as error:
-            # This also happens if a subfolder is deleted during the listing.
+            # Hadoop also raises this error if a subfolder is deleted during the listing.
             if not _is(error, "FileNotFoundException"):
                 raise
         return sorted(found, key=lambda each: each.path)
 
     def delete(self, path: str) -> None:
-        """Remove a file, or a folder with its content. Do nothing if it does not exist."""
+        """Remove a file, or a folder with its content. A missing file is not an error."""
         self._system.delete(self._path(path), True)
 
 

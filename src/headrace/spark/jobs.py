@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime
-from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from headrace.engine import keys
+from headrace.lake.arrow_types import arrow_field
 from headrace.operations.core import Core
 from headrace.operations.job_sets import JobSet, job_sets, read_jobs
 from headrace.operations.queues import all_queues
@@ -25,32 +26,8 @@ PER_PARTITION = 10_000
 
 # The columns
 
-_TYPES: dict[Any, pa.DataType] = {
-    bool: pa.bool_(),
-    bytes: pa.binary(),
-    datetime: pa.timestamp("us", tz="UTC"),
-    float: pa.float64(),
-    int: pa.int64(),
-    str: pa.string(),
-    # A line in the log of a job.
-    tuple[datetime, str]: pa.struct([("at", pa.timestamp("us", tz="UTC")), ("line", pa.string())]),
-}
 _RENAMED = {"payload": "data"}
 _LEFT_OUT = ("_codec",)
-
-
-def _type(hint: Any) -> pa.DataType:
-    if is_dataclass(hint):
-        return pa.struct([_field(name, each) for name, each in get_type_hints(hint).items()])
-    if get_origin(hint) is list:
-        return pa.list_(_type(*get_args(hint)))
-    return _TYPES[hint]
-
-
-def _field(name: str, hint: Any) -> pa.Field:
-    optional = NoneType in get_args(hint)
-    kinds = [kind for kind in get_args(hint) if kind is not NoneType] if optional else [hint]
-    return pa.field(name, _type(*kinds), nullable=optional)
 
 
 _OF_JOB = [each.name for each in fields(Job) if each.name not in _LEFT_OUT]
@@ -60,10 +37,10 @@ JOBS: pa.Schema = to_arrow_schema(
     from_arrow_schema(
         pa.schema(
             [
-                pa.field("shard", pa.int64(), nullable=False),
-                *(_field(_RENAMED.get(name, name), _HINTS[name]) for name in _OF_JOB),
-                # When the job was completed or failed.
-                pa.field("ended", pa.timestamp("us", tz="UTC")),
+                arrow_field("shard", int),
+                *(arrow_field(_RENAMED.get(name, name), _HINTS[name]) for name in _OF_JOB),
+                # The time at which the job was completed or failed.
+                arrow_field("ended", datetime | None),
             ]
         )
     ),
@@ -72,7 +49,7 @@ JOBS: pa.Schema = to_arrow_schema(
 
 
 def job_columns(shard: int, jobs: Sequence[Job]) -> pa.RecordBatch:
-    """Return jobs of a shard as a batch with the columns JOBS."""
+    """Return jobs of a shard as a record batch with the schema JOBS."""
     values: dict[str, list[Any]] = {
         _RENAMED.get(name, name): [_plain(getattr(job, name)) for job in jobs] for name in _OF_JOB
     }
@@ -99,39 +76,32 @@ def _ended(job: Job) -> datetime | None:
 # The reader
 
 
-class JobsPartition(InputPartition):
-    """The sorted sets that one task reads."""
-
-    def __init__(self, sets: list[JobSet]) -> None:
-        super().__init__(sets)
-
-
 class JobsReader(DataSourceReader):
-    """Reads the present jobs, each in the state that it has when it is read."""
+    """Reads the current jobs. Each row has the state of the job at the time of the read."""
 
     def __init__(self, options: JobsOptions) -> None:
         self._options = options
         self._condition = condition(queue=options.queue, state=options.state)
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return one partition for each group of sets."""
+        """Return one partition for each group of job sets."""
         with self._options.open() as client:
             sets = drive(client.core.transport, self._sets(client.core))
-        return [JobsPartition(group) for group in _grouped(sets)]
+        return [InputPartition(group) for group in _grouped(sets)]
 
     def _sets(self, core: Core) -> Operation[list[JobSet]]:
         options = self._options
         if options.tag:
             shards = range(core.shards)
-            return [JobSet(shard, "tag", options.tag, PER_PARTITION) for shard in shards]
+            return [JobSet(shard, keys.tag, options.tag, PER_PARTITION) for shard in shards]
         names = [options.queue] if options.queue else (yield from all_queues(core))
         found = yield from job_sets(core, names)
         return [each for each in found if options.state in ("", each.role)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the jobs of a partition."""
-        # If there is nothing to read, Spark runs one task with a partition of its own.
-        if not isinstance(partition, JobsPartition):
+        # If there is nothing to read, Spark runs one task with an empty partition.
+        if partition.value is None:
             return
         with self._options.open() as client:
             for job_set in partition.value:
@@ -147,7 +117,7 @@ def _batches(core: Core, job_set: JobSet) -> Iterator[pa.RecordBatch]:
 
 
 def _grouped(sets: Iterable[JobSet]) -> list[list[JobSet]]:
-    """Group small sets, so that no task reads only a few jobs."""
+    """Group small job sets, so that no task reads only a few jobs."""
     groups: list[list[JobSet]] = []
     room = 0
     for each in sets:

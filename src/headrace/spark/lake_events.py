@@ -1,4 +1,4 @@
-"""The events of a lake as a DataFrame, and the layout in which the lake stores them."""
+"""The events of a lake as a DataFrame, and the layout in which the lake stores the events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import DateType, StringType, StructField, StructType
 
 from headrace.lake.event_columns import EVENTS
-from headrace.lake.event_files import LETTERS, LONGEST_NAME, NULL_FOLDER
+from headrace.lake.event_files import LETTERS, LONGEST_NAME, NULL_FOLDER, STORED_NAMES
 from headrace.lake.lake import EVENTS as EVENTS_FOLDER
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import LakeSnapshot
@@ -23,31 +23,22 @@ _ODD_LETTERS = rf"[^{LETTERS}]"
 COLUMNS: StructType = from_arrow_schema(EVENTS)
 DAY = StructField("day", DateType())
 
-# A queue may have any name, a folder may not: the file has the name of the queue.
 STORED_COLUMNS = StructType(
     [
-        *(
-            StructField("queue_name", field.dataType) if field.name == "queue" else field
-            for field in COLUMNS
-        ),
+        *map(StructField, STORED_NAMES, (field.dataType for field in COLUMNS)),
         StructField("batch", StringType()),
         DAY,
         StructField("queue", StringType()),
     ]
 )
 
-_SETTINGS = {
-    # The default is an old type that other readers read without its time zone.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.session.timeZone": "UTC",
-}
-
 
 def writing_session(spark: SparkSession) -> SparkSession:
     """Return a new session with the settings for writing. The user's session stays unchanged."""
     own = spark.newSession()
-    for name, value in _SETTINGS.items():
-        own.conf.set(name, value)
+    # Parquet readers other than Spark lose the time zone of Spark's default timestamp type.
+    own.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    own.conf.set("spark.sql.session.timeZone", "UTC")
     own.conf.set("spark.sql.shuffle.partitions", own.sparkContext.defaultParallelism)
     return own
 
@@ -58,11 +49,11 @@ def lake_events(
     snapshot: LakeSnapshot,
     days: Collection[dt.date] | None = None,
 ) -> DataFrame:
-    """Return the events of a snapshot, or of some of its days, with their day as a column."""
+    """Return the events of a snapshot, or only the events of some days, with the column `day`."""
     paths = [file.path for file in snapshot.files if days is None or file.day in days]
     if not paths:
         return no_events(spark)
-    # The files also have the queue; only the day is known from the folder alone.
+    # The files contain the queue name. The day is stored only in the folder name.
     stored = read_stored(spark, lake, paths).drop("batch", "queue")
     return stored.withColumnRenamed("queue_name", "queue")
 
@@ -73,12 +64,13 @@ def no_events(spark: SparkSession) -> DataFrame:
 
 
 def read_stored(spark: SparkSession, lake: Lake, paths: Collection[str]) -> DataFrame:
-    """Return the rows of files of a lake, with the names of their folders as columns."""
+    """Return the rows of lake files, with batch, day and queue folder as columns."""
     root = lake.files.root
     reader = spark.read.schema(STORED_COLUMNS).options(
         basePath=f"{root}/{EVENTS_FOLDER}",
-        # Folder names may contain stars and brackets.
+        # The path may contain * or [. Spark would expand such a path as a glob pattern.
         __globPaths__="false",
+        **{"parquet.page.verify-checksum.enabled": "true"},
     )
     return reader.parquet(*(f"{root}/{path}" for path in paths))
 
@@ -95,7 +87,7 @@ def with_folders(events: DataFrame) -> DataFrame:
 
 
 def queue_folder(queue: Column) -> Column:
-    """Return the folder name for a queue, as `headrace.lake.event_files.queue_folder` does."""
+    """Return the same folder name for a queue as `headrace.lake.event_files.queue_folder`."""
     plain = queue.rlike(_PLAIN_NAME) & (queue != NULL_FOLDER)
     alike = F.regexp_replace(F.substring(queue, 1, 40), _ODD_LETTERS, "_")
     digest = F.substring(F.sha2(queue.cast("binary"), 256), 1, 16)

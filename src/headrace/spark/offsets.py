@@ -1,7 +1,7 @@
-"""Offsets and ranges of the event log: what to read next, and how to split it. No I/O.
+"""Compute offsets and ranges of the event log, without I/O.
 
-An offset is, for each shard, the id of the last entry that was read: <milliseconds>-<number>.
-Numbers count from 1 without holes, so that the size of a range is known without reading it.
+An offset has, for each shard, the id <milliseconds>-<number> of the last entry that was read.
+Entries are numbered from 1 without gaps, so the size of a range follows from the ids at its ends.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def milliseconds_of(entry_id: str) -> int:
 
 
 def entry_before(entry_id: str) -> str:
-    """Return an id that is smaller than this entry and not smaller than any entry before it."""
+    """Return an id that sorts directly before this entry, and after all earlier entries."""
     ms, _, number = entry_id.partition("-")
     return f"{ms}-{int(number) - 1}"
 
@@ -39,7 +39,7 @@ def entry_before(entry_id: str) -> str:
 
 
 def offsets_to_json(offsets: Offsets) -> dict[str, str]:
-    """Return offsets as Spark stores them, sorted, because Spark compares their text."""
+    """Return offsets as JSON for Spark, sorted by shard, because Spark compares the text."""
     return {str(shard): offsets[shard] for shard in sorted(offsets)}
 
 
@@ -49,15 +49,16 @@ def offsets_text(offsets: Offsets) -> str:
 
 
 def offsets_from_json(given: Any, called: str = "an offset") -> Offsets:
-    """Return the offsets in decoded JSON. Raises InvalidArgument if it has another form."""
-    if not isinstance(given, dict):
+    """Return offsets from decoded JSON. Raises InvalidArgument if the JSON is not an offset."""
+    if not isinstance(given, dict) or not all(map(_is_offset, given.items())):
         raise _no_offsets(called, given)
-    for shard, entry_id in given.items():
-        if not (shard.isascii() and shard.isdigit()):
-            raise _no_offsets(called, given)
-        if not isinstance(entry_id, str) or not is_entry_id(entry_id):
-            raise _no_offsets(called, given)
     return {int(shard): given[shard] for shard in sorted(given, key=int)}
+
+
+def _is_offset(given: tuple[str, Any]) -> bool:
+    shard, entry_id = given
+    is_shard = shard.isascii() and shard.isdigit()
+    return is_shard and isinstance(entry_id, str) and is_entry_id(entry_id)
 
 
 def read_bound(called: str, text: str) -> Bound:
@@ -82,7 +83,11 @@ def _no_offsets(called: str, given: object) -> InvalidArgument:
 
 
 def beginning(bound: Bound, ends: Sequence[LogEnds]) -> Offsets:
-    """Return where to start. Events trimmed before the earliest do not count as lost."""
+    """Return the offset at which to start.
+
+    EARLIEST means the oldest event that is still in the log, so trimmed events do not count as
+    lost.
+    """
     if isinstance(bound, dict):
         return _of_shards(bound, ends)
     return {
@@ -92,7 +97,7 @@ def beginning(bound: Bound, ends: Sequence[LogEnds]) -> Offsets:
 
 
 def ending(bound: Bound, start: Offsets, ends: Sequence[LogEnds]) -> Offsets:
-    """Return where to end. Nothing is read of a shard that is not in the bound."""
+    """Return the offset at which to end. A shard without an offset in `bound` is not read."""
     if bound == EARLIEST:
         raise InvalidArgument(f"option endingOffsets cannot be {EARLIEST}")
     if isinstance(bound, dict):
@@ -106,7 +111,7 @@ def newest(ends: Sequence[LogEnds]) -> Offsets:
 
 
 def _of_shards(offsets: Offsets, ends: Sequence[LogEnds]) -> Offsets:
-    """Return offsets for every shard; a shard without one starts at its first event."""
+    """Return an offset for every shard. A shard without an offset starts at its first event."""
     for shard, entry_id in offsets.items():
         if shard >= len(ends):
             raise NamespaceMismatch(
@@ -115,7 +120,7 @@ def _of_shards(offsets: Offsets, ends: Sequence[LogEnds]) -> Offsets:
             )
         if entry_number(entry_id) > entry_number(ends[shard].newest):
             raise NamespaceMismatch(
-                f"the offset of shard {shard} is event {entry_number(entry_id)}, but its log ends "
+                f"the offset of shard {shard} is event {entry_number(entry_id)}, but the log ends "
                 f"with event {entry_number(ends[shard].newest)}: this is another log, or the "
                 "server lost its newest events; start again with another checkpoint"
             )
@@ -123,9 +128,10 @@ def _of_shards(offsets: Offsets, ends: Sequence[LogEnds]) -> Offsets:
 
 
 def to_be_found(offsets: Offsets, ends: Sequence[LogEnds]) -> dict[int, list[int]]:
-    """Return the numbers of entries that a log must have if the offsets belong to it.
+    """Return the entry numbers to look up in a log, to check that the offsets belong to the log.
 
-    Raises NamespaceMismatch if the ends already show that the log is another one.
+    Raises NamespaceMismatch if the ends of the log already show that an offset belongs to another
+    log.
     """
     sought: dict[int, list[int]] = {}
     for shard, entry_id in offsets.items():
@@ -140,7 +146,7 @@ def to_be_found(offsets: Offsets, ends: Sequence[LogEnds]) -> dict[int, list[int
 
 
 def check_found(offsets: Offsets, found: Mapping[int, Sequence[str]]) -> None:
-    """Raise NamespaceMismatch if the log has other entries at these offsets."""
+    """Raise NamespaceMismatch if the log has a different entry at one of these offsets."""
     for shard, entries in found.items():
         if list(entries) not in ([], [offsets[shard]]):
             raise _another_log(shard, offsets[shard])
@@ -148,7 +154,7 @@ def check_found(offsets: Offsets, found: Mapping[int, Sequence[str]]) -> None:
 
 def _another_log(shard: int, entry_id: str) -> NamespaceMismatch:
     return NamespaceMismatch(
-        f"the offset of shard {shard} is event {entry_id}, which was never in its log: the server "
+        f"the offset of shard {shard} is event {entry_id}, which was never in this log: the server "
         "was emptied or lost events, and has logged other events since; start again with another "
         "checkpoint"
     )
@@ -158,7 +164,7 @@ def _another_log(shard: int, entry_id: str) -> NamespaceMismatch:
 
 
 def ranges_between(start: Offsets, end: Offsets) -> list[LogRange]:
-    """Return the ranges between two offsets, without the empty ones."""
+    """Return the ranges between two offsets, without empty ranges."""
     ranges = []
     for shard in sorted(end):
         found = LogRange(shard=shard, after=start.get(shard, START), to=end[shard])
@@ -173,16 +179,17 @@ def ranges_between(start: Offsets, end: Offsets) -> list[LogRange]:
 
 
 def missing_before(events: LogRange, ends: Sequence[LogEnds]) -> int:
-    """Return how many events at the start of a range were trimmed."""
+    """Return the number of events at the start of a range that were trimmed from the log."""
     oldest = ends[events.shard].oldest
     there = events.last + 1 if oldest is None else min(entry_number(oldest), events.last + 1)
     return max(0, there - events.first)
 
 
 def fair_shares(ranges: Sequence[LogRange], ends: Sequence[LogEnds], most: int) -> dict[int, int]:
-    """Return how many events to read of each shard, at most `most` in total.
+    """Return the number of events to read from each shard, at most `most` in total.
 
-    The unused share of a shard goes to the others. Trimmed events do not count.
+    If a shard has fewer events than its share, the other shards get larger shares. Trimmed events
+    do not count.
     """
     there = {events.shard: _there(events, ends) for events in ranges}
     shares: dict[int, int] = {}
@@ -195,7 +202,11 @@ def fair_shares(ranges: Sequence[LogRange], ends: Sequence[LogEnds], most: int) 
 def ends_of_shares(
     ranges: Sequence[LogRange], ends: Sequence[LogEnds], most: int
 ) -> tuple[Offsets, dict[int, list[int]]]:
-    """Return where ranges cut to fair shares end: known entries, and numbers to look up."""
+    """Return new ends of the ranges, so that each range has only its fair share of the events.
+
+    The first dict has the ends whose entry ids are already known. The second dict has the event
+    numbers of the other ends; their entry ids must be looked up.
+    """
     known: Offsets = {}
     sought: dict[int, list[int]] = {}
     shares = fair_shares(ranges, ends, most)
@@ -215,7 +226,7 @@ def _there(events: LogRange, ends: Sequence[LogEnds]) -> int:
 
 
 def split_points(events: LogRange, ends: Sequence[LogEnds], per_part: int) -> list[int]:
-    """Return the numbers that split a range into equal parts of at most per_part events."""
+    """Return the event numbers that split a range into equal parts of at most `per_part` events."""
     there = _there(events, ends)
     parts = -(-there // per_part)
     return [events.last - there + there * part // parts for part in range(1, parts)]
@@ -228,7 +239,7 @@ def split_at(events: LogRange, at: Sequence[str]) -> list[LogRange]:
 
 
 def later(events: LogRange, before: Mapping[int, str]) -> LogRange:
-    """Return a range without the events up to the given entry of its shard."""
+    """Return the part of a range after the offset `before`, which has one entry id per shard."""
     entry_id = before.get(events.shard, START)
     if entry_number(entry_id) <= entry_number(events.after):
         return events

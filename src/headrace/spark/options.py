@@ -1,7 +1,8 @@
-"""The options of format("headrace"): one dataclass for each use, read and checked once.
+"""The options of format("headrace"), with one dataclass for each table, stream and sink.
 
-A field that is an option has its name and the function that reads its text. Spark passes values as
-text and ignores the case of names. The URL may contain a password, so it is never shown.
+Each field has the name of its option and the function that parses the text of the option. Spark
+passes option values as text and ignores the case of option names. The URL may contain a password,
+so no error message and no repr shows the URL.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Self
 
 from headrace.client import connect
 from headrace.client.client import Client
+from headrace.client.server_url import SCHEMES
 from headrace.codecs.codec import Codec
 from headrace.engine import check
 from headrace.engine.settings import SETTINGS
@@ -23,7 +25,8 @@ from headrace.operations.namespace import namespace_exists
 from headrace.spark.offsets import EARLIEST, LATEST, Bound, read_bound
 from headrace.transport.drive import drive
 
-# Reads an option, given its name for errors and its text.
+# A function that parses an option. The arguments are the name of the option, for error messages,
+# and the text of the option.
 Read = Callable[[str, str], Any]
 
 # Options that Spark itself passes to sources and sinks.
@@ -39,7 +42,7 @@ def option(name: str, read: Read, default: Any, *, shown: bool = True) -> Any:
 
 
 def whole(least: int, most: int = MOST) -> Read:
-    """Return a reader of whole numbers within bounds."""
+    """Return a function that parses a whole number within bounds."""
 
     def read(called: str, text: str) -> int:
         if not (text.isascii() and text.isdigit() and least <= int(text[:20]) <= most):
@@ -52,7 +55,7 @@ def whole(least: int, most: int = MOST) -> Read:
 
 
 def one_of(*words: str) -> Read:
-    """Return a reader that accepts only these words."""
+    """Return a function that accepts only these words."""
 
     def read(called: str, text: str) -> str:
         if text not in words:
@@ -65,17 +68,17 @@ def one_of(*words: str) -> Read:
 
 
 def name(called: str, text: str) -> str:
-    """Read the name of a queue, a tag or a write."""
+    """Parse the name of a queue, a tag or a write."""
     return check.text(called, text, check.Limits().name)
 
 
 def truth(called: str, text: str) -> bool:
-    """Read true or false."""
+    """Parse true or false."""
     return bool(one_of("true", "false")(called, text.lower()) == "true")
 
 
 def moment(called: str, text: str) -> datetime:
-    """Read a timestamp with a time zone."""
+    """Parse a timestamp with a time zone."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -92,8 +95,7 @@ def _url(called: str, text: str) -> str:
     try:
         connect.ConnectOptions(text, "any")
     except InvalidArgument:
-        # The invalid part may be a part of the password, so the message does not show it.
-        schemes = ", ".join(f"{scheme}://" for scheme in connect.SCHEMES)
+        schemes = ", ".join(f"{scheme}://" for scheme in SCHEMES)
         raise InvalidArgument(
             f"{called} must begin with one of {schemes} and look like "
             "redis://user:password@host:port/database, with special characters in user and "
@@ -102,23 +104,19 @@ def _url(called: str, text: str) -> str:
     return text
 
 
-def _namespace(_called: str, text: str) -> str:
-    return check.namespace(text)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAddress:
-    """The server and namespace; by default the embedded server, as for connect().
+    """The server and the namespace. The default is the embedded server, as for connect().
 
     server = ServerAddress(url="redis://localhost:6379", namespace="shop")
     """
 
     url: str = option("url", _url, "", shown=False)
-    namespace: str = option("namespace", _namespace, "default")
+    namespace: str = option("namespace", lambda _, text: check.namespace(text), "default")
 
     @classmethod
     def read(cls, given: Mapping[str, str]) -> Self:
-        """Return the options of a user. Raises InvalidArgument that names a wrong option."""
+        """Parse the user's options. Raises InvalidArgument with the name of an invalid option."""
         known = {each.metadata["name"].lower(): each for each in fields(cls) if each.metadata}
         found: dict[str, Any] = {}
         for key, text in given.items():
@@ -132,9 +130,9 @@ class ServerAddress:
         return cls(**found)
 
     def settled(self) -> Self:
-        """Return the same options with the URL of the embedded server filled in.
+        """Return these options, with the URL of the embedded server if no URL is set.
 
-        Call this on the driver: on another machine it would be another embedded server.
+        Call this method on the driver, because every machine has its own embedded server.
         """
         return self if self.url else replace(self, url=embedded.start())
 
@@ -167,7 +165,7 @@ TABLES = ("events", "jobs")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions(ServerAddress):
-    """The table to read."""
+    """The options that all tables share."""
 
     table: str = option("table", one_of(*TABLES), TABLES[0])
 
@@ -183,7 +181,7 @@ class EventsOptions(TableOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsBatchOptions(EventsOptions):
-    """The options for the events between two offsets."""
+    """The options for reading the events between two offsets as a batch."""
 
     ending: Bound = option("endingOffsets", read_bound, LATEST)  # noqa: RUF009
     queue: str = option("queue", name, "")
@@ -193,14 +191,14 @@ class EventsBatchOptions(EventsOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventsStreamOptions(EventsOptions):
-    """The options for the events from an offset on."""
+    """The options for reading the events after an offset as a stream."""
 
     per_trigger: int | None = option("maxEventsPerTrigger", whole(1), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobsOptions(TableOptions):
-    """The options for the present jobs."""
+    """The options for reading the current jobs."""
 
     queue: str = option("queue", name, "")
     state: str = option("state", one_of(*STATES), "")
@@ -218,7 +216,8 @@ class SinkOptions(ServerAddress):
     codec: str = option("codec", one_of(*CODECS), "json")
     on_exists: str = option("onExists", one_of(*SETTINGS["on_exists"].choices), "")
     write_id: str = option("writeId", name, "")
-    # For a replay: a column has the id of the job that each row is a copy of.
+    # A replay sets this option. The rows of a replay have the id of the copied job in the column
+    # origin.
     lineage: bool = option("lineage", truth, default=False)
 
     def open_sink(self) -> Client:

@@ -1,8 +1,9 @@
-"""Sync events from the logs of a server into a lake, each exactly once.
+"""Sync events from the logs of a server into a lake, each event exactly once.
 
-A batch is a range of every log. Its files are written to a new folder, read back and verified. One
-manifest commits them, and only then may the server trim these events. A crash in between leaves
-only unreferenced files, and the next sync starts where the last manifest ends.
+A batch has a range of events from the log of each shard. The files of a batch are written to a new
+folder, read back and verified. One manifest then commits the files. The server may trim the events
+only after this commit. A crash before the commit leaves only unreferenced files, and the next sync
+starts where the last manifest ends.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ INTERVAL = 5.0
 class SyncedBatch:
     """A committed batch.
 
-    missing counts events that were trimmed before they were read, behind those still to sync.
+    `missing` is the number of events that were trimmed before sync read them. `behind` is the
+    number of events that are still to be synced.
     """
 
     number: int
@@ -54,11 +56,11 @@ class SyncedBatch:
 def sync(
     spark: SparkSession, server: ServerAddress, files: Files, *, batch: int = BATCH
 ) -> Iterator[SyncedBatch]:
-    """Sync all events up to now into the lake, and create the lake if there is none.
+    """Sync all events up to now into the lake. Create the lake if it does not exist.
 
-    Yield each batch after its commit. The next batch starts when the caller asks for it; a caller
-    that stops loses nothing. Raises LakeBusy if another sync is running, and LakeRefused if the
-    lake belongs to another namespace.
+    Yield each batch after its commit. The next batch starts when the caller requests the next item.
+    A caller may stop after any batch without losing events. Raises LakeBusy if another sync is
+    running, and LakeRefused if the lake belongs to another namespace.
 
         for batch in sync(spark, ServerAddress(), LocalFiles("lake")):
             print(batch.events, "events")
@@ -76,7 +78,7 @@ def follow(
     interval: float = INTERVAL,
     batch: int = BATCH,
 ) -> Iterator[SyncedBatch]:
-    """Sync like `sync`, then again every `interval` seconds until `stopping` is set."""
+    """Run `sync`, and repeat it every `interval` seconds until `stopping` is set."""
     with _sync_run(spark, server, files, batch) as run:
         while not stopping.is_set():
             for done in run.batches():
@@ -112,9 +114,9 @@ class _SyncRun:
     most: int
 
     def batches(self) -> Iterator[SyncedBatch]:
-        """Yield batches until the lake has all events that there were at the start."""
+        """Sync and yield batches until the lake has all events logged before this call."""
         snapshot = self.lake.snapshot()
-        # This also registers the lake: the server keeps the events that the lake does not have.
+        # The mark also registers the lake, so that the server keeps events that the lake lacks.
         self._mark(snapshot)
         target = offsets.newest(self._ends())
         while any(offsets.ranges_between(snapshot.offsets, target)):
@@ -132,7 +134,7 @@ class _SyncRun:
             )
 
     def behind(self) -> int:
-        """Return how many events the lake does not have yet."""
+        """Return the number of logged events that are not in the lake yet."""
         self.lock.renew()
         return _distance(self.lake.snapshot(), offsets.newest(self._ends()))
 
@@ -167,7 +169,8 @@ class _SyncRun:
                 return self.lake.commit(base, batch, ranges=ranges, added=files)
             except LakeMoved:
                 base = self.lake.snapshot()
-                # A compaction may have committed; the lake still does not have these events.
+                # Another process has committed. If the offsets are unchanged, that process was a
+                # compaction, so retry the commit.
                 if any(base.offsets[each.shard] != each.after for each in ranges):
                     raise
 

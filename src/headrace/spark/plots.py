@@ -1,4 +1,4 @@
-"""Plots of a history: finished attempts over time, and waiting times; as a file or as text."""
+"""Draw finished attempts over time, and waiting times, as an image file or as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from headrace.engine.statistics import BINS
 from headrace.errors import HeadraceError
 
-# The outcomes of attempts: colour in a file, letter and colour on a terminal.
+# How to draw attempts with each outcome: the colour in an image file, the character on a terminal,
+# and the colour on a terminal.
 OUTCOMES = {
     "completed": ("#2a9d8f", "█", "green"),
     "retried": ("#e9c46a", "▒", "yellow"),
@@ -34,7 +35,7 @@ UNITS = {"s": "s", "m": "min", "q": "/4 h", "h": "h", "d": "days"}
 
 
 class NothingToDraw(HeadraceError):
-    """No attempt has ended yet."""
+    """There is nothing to draw, because no attempt has ended yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,14 @@ class Picture:
     @property
     def title(self) -> str:
         """The title of the plot."""
-        return f"attempts that ended, every {_duration(self.step)}"
+        return f"attempts that ended, per {_duration(self.step)}"
 
 
 def picture(attempts: DataFrame, daily: DataFrame) -> Picture:
-    """Return the data to draw from these tables. Raises NothingToDraw if there is none."""
+    """Compute the data of a plot from the tables `attempts` and `daily`.
+
+    Raises NothingToDraw if no attempt has ended.
+    """
     second = F.unix_seconds("ended")
     over = attempts.where(F.col("outcome").isin(*OUTCOMES))
     first, last = over.agg(F.min(second), F.max(second)).first() or (None, None)
@@ -89,12 +93,12 @@ def _waits(daily: DataFrame) -> list[tuple[str, int]]:
 
 
 def step_for(seconds: int) -> int:
-    """Return the step in seconds for a plot of this duration, with at most 60 steps."""
+    """Return the step, in seconds, that divides a plot of this duration into at most 60 steps."""
     return next((step for step in STEPS if seconds < step * MOST_STEPS), -(-seconds // MOST_STEPS))
 
 
 def save(drawn: Picture, path: Path) -> None:
-    """Write the plot to a file in the format of its suffix, such as .png or .svg."""
+    """Write the plot to a file. The suffix of the path, such as .png or .svg, sets the format."""
     figure = Figure(figsize=(9, 6), layout="constrained")
     above, below = figure.subplots(2, 1)
     times = [drawn.begins + timedelta(seconds=drawn.step * at) for at in range(drawn.steps)]
@@ -113,12 +117,12 @@ def save(drawn: Picture, path: Path) -> None:
     names = [f"{name[1:]} {UNITS[name[0]]}" for name, _ in drawn.waits]
     below.bar(names, [count for _, count in drawn.waits], 1, align="edge", color="#457b9d")
     below.set_xticks(range(0, len(names), -(-len(names) // 12) or 1))
-    below.set_title("deliveries by how long the job had waited")
+    below.set_title("deliveries by waiting time of the job")
     figure.savefig(path, dpi=110)
 
 
 def text(drawn: Picture, width: int = WIDTH, height: int = HEIGHT) -> str:
-    """Return the finished attempts over time as text with terminal colours."""
+    """Return a plot of the finished attempts over time, as text with terminal colours."""
     figure = plotext.figure
     figure.clear()
     figure.theme("colorless")

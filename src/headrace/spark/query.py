@@ -1,4 +1,4 @@
-"""The history up to now as tables: events of the lake, and newer ones from the server."""
+"""The history up to now as tables: events of the lake, and newer events from the server."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark import StorageLevel
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.errors import EventsTrimmed, InvalidArgument
+from headrace.errors import EventsTrimmed
 from headrace.lake import catalogue
 from headrace.lake.catalogue import DayBuild
 from headrace.lake.lake import Lake, check_owner
@@ -21,26 +21,25 @@ from headrace.spark import offsets
 from headrace.spark.error_summary import error_summary, is_caused_by
 from headrace.spark.lake_events import lake_events, no_events
 from headrace.spark.options import ServerAddress
+from headrace.spark.query_check import QueryRefused, check_query, subquery
 from headrace.spark.rollup import carried_by, events_by_day, stored_table
 from headrace.spark.tables import expressions
 from headrace.spark.tables.day_tables import DayTables
 from headrace.spark.tables.jobs import merge_job_days
+
+__all__ = ["VIEWS", "HistoryView", "QueryRefused", "create_views", "open_history", "run_query"]
 
 TRIES = 5
 
 VIEWS = ("events", "attempts", "jobs", "daily", "failures", "workers", "throughput")
 
 
-class QueryRefused(InvalidArgument):
-    """The text is not an SQL query, or not one that the tables can answer."""
-
-
 @dataclass(frozen=True)
 class HistoryView:
-    """The history at one moment: a snapshot of the lake, and newer events from the server.
+    """The history at a point in time: a snapshot of the lake, and newer events from the server.
 
-    The tables of the days in `built` are stored in the lake. Those of the days in `later` are
-    computed when they are used.
+    The tables of the days in `built` are stored in the lake. The tables of the days in `later` are
+    computed when a query uses these tables.
     """
 
     spark: SparkSession
@@ -52,11 +51,11 @@ class HistoryView:
 
     @property
     def events(self) -> DataFrame:
-        """Every event once."""
+        """All events of the history, without duplicates."""
         return lake_events(self.spark, self.lake, self.snapshot).unionByName(self.beyond)
 
     def table(self, name: str) -> DataFrame:
-        """Return a table over every event; the names are in VIEWS."""
+        """Return a table over all events. The name must be in VIEWS."""
         if name == "events":
             return self.events
         if name == "jobs":
@@ -72,7 +71,7 @@ class HistoryView:
         return stored_table(self.spark, self.lake, name, self.built)
 
     def computing_from(self, day: dt.date) -> HistoryView:
-        """Return the same view without the stored tables of this day and later ones."""
+        """Return a view that computes the tables from this day on, even if they are stored."""
         built = [each for each in self.built if each.day < day]
         days = {*self.later, *(each.day for each in self.built[len(built) :])}
         return replace(self, built=built, later=sorted(days))
@@ -88,9 +87,9 @@ class HistoryView:
 def open_history(
     spark: SparkSession, lake: Lake, server: ServerAddress | None = None
 ) -> Iterator[HistoryView]:
-    """Open the present history; without a server, only the part in the lake.
+    """Open the history up to now. Without a server, the history has only the events of the lake.
 
-    The view does not change while it is open, whatever the lake takes and the server trims.
+    The view does not change while it is open, even if a sync commits or the server trims events.
 
         with open_history(spark, lake, server) as history:
             history.table("daily").where("by = 'all'").show()
@@ -107,19 +106,20 @@ def open_history(
 def _read_now(
     spark: SparkSession, lake: Lake, server: ServerAddress | None
 ) -> tuple[LakeSnapshot, DataFrame, Counter[dt.date]]:
-    """Return a snapshot, the newer events, and the number of these by day."""
+    """Return a snapshot, the newer events, and the number of newer events by day."""
     if server is None:
         return lake.snapshot(), no_events(spark), Counter()
     server = server.settled()
     with server.open() as client:
         check_owner(lake, client)
     for left in reversed(range(TRIES)):
-        # The snapshot comes first: the server trims only events that a snapshot has. If a sync
-        # commits and the server trims in between, the read fails and is repeated.
+        # Read the snapshot first, because the server trims only events that are in a snapshot. If a
+        # sync commits a newer snapshot now, the server may trim events before they are read here.
+        # Then the read fails and is repeated.
         snapshot = lake.snapshot()
         beyond = _beyond(spark, server, snapshot).persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            # Read now and cached, because the server may trim these events later.
+            # The query reads and caches the events now, because the server may trim them later.
             rows = beyond.groupBy("day").count().collect()
         except PySparkException as error:
             beyond.unpersist()
@@ -140,32 +140,28 @@ def _beyond(spark: SparkSession, server: ServerAddress, snapshot: LakeSnapshot) 
 
 
 def create_views(history: HistoryView, query: str | None = None) -> None:
-    """Create a temporary view for the events and for each table, with their names.
+    """Create a temporary view for each table in VIEWS.
 
-    Given a query, create only the views whose names occur in it: planning each view takes time.
+    Given a query, create only the views whose names occur in the query, because planning each view
+    takes time.
     """
     for name in VIEWS:
         if query is None or name in query.lower():
             history.table(name).createOrReplaceTempView(name)
 
 
-def run_query(spark: SparkSession, query: str) -> DataFrame:
-    """Return the result of an SQL query. Raises QueryRefused for any other statement.
+def run_query(spark: SparkSession, query: str, *, unrestricted: bool = False) -> DataFrame:
+    """Return the result of an SQL query. Raises QueryRefused if the statement is not a query.
+
+    The query can read the tables in VIEWS and call functions of Spark that read no files and run no
+    code. With `unrestricted`, the query can read any file and run programs.
 
     run_query(spark, "select queue, put from daily where by = 'all'").show()
     """
-    text = query.strip().rstrip(";")
-    parser = spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - there is no public one
+    whole = subquery(spark, query)
+    if not unrestricted:
+        check_query(spark, whole, VIEWS)
     try:
-        parser.parsePlan(text)
-    except PySparkException as error:
-        raise QueryRefused(error_summary(error)) from None
-    try:
-        # Only a query can take the place of a table.
-        return spark.sql(f"select * from (\n{text}\n)")  # noqa: S608 - the user's own query
-    except ParseException:
-        raise QueryRefused(
-            "only queries are allowed here: select ..., with ..., values ..., or from ..."
-        ) from None
+        return spark.sql(whole)
     except AnalysisException as error:
         raise QueryRefused(error_summary(error)) from None

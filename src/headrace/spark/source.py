@@ -35,7 +35,7 @@ class HeadraceSource(DataSource):
         return "headrace"
 
     def schema(self) -> StructType:
-        """Return the columns of the table in the options."""
+        """Return the columns of the table that the options name."""
         return from_arrow_schema(JOBS if self._table() == "jobs" else EVENTS)
 
     def _table(self) -> str:
@@ -52,7 +52,7 @@ class HeadraceSource(DataSource):
         """Return the reader for spark.readStream. Raises InvalidArgument for a wrong option."""
         if self._table() == "jobs":
             raise InvalidArgument(
-                "the table jobs has only the present jobs and cannot be a stream; "
+                "the table jobs has only the current jobs and cannot be read as a stream; "
                 "read the table events to follow the changes of jobs"
             )
         self._check(schema)

@@ -1,4 +1,4 @@
-"""Telemetry: OpenTelemetry traces and Prometheus metrics. Needs the extra `telemetry`."""
+"""Telemetry: OpenTelemetry traces and Prometheus metrics. Both need the extra `telemetry`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["ServerCollector", "instrument"]
 
 
 def instrument(app: App, tracer_provider: TracerProvider | None = None) -> None:
-    """Trace the puts and runs of an app: a put and all runs of its job form one trace.
+    """Trace the puts and runs of an app: the put and all runs of a job form one trace.
 
-    Without a provider, spans go to OpenTelemetry's global one, even if it is set later. Raises
-    MissingExtra without opentelemetry-api.
+    Without a provider, spans go to OpenTelemetry's global provider, even if that provider is set
+    later. Raises MissingExtra if opentelemetry-api is not installed.
 
         app = headrace.App("shop")
         instrument(app)
@@ -32,7 +32,7 @@ def instrument(app: App, tracer_provider: TracerProvider | None = None) -> None:
 
 
 def require(what: str, module: str, package: str) -> None:
-    """Raise MissingExtra if a package of the extra is not installed."""
+    """Raise MissingExtra if a package of the extra `telemetry` is not installed."""
     if find_spec(module) is None:
         raise MissingExtra(what, package, "telemetry")
 

@@ -10,12 +10,13 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from headrace.client.client import Client
 from headrace.engine.states import STATES
 from headrace.errors import HeadraceError
-from headrace.operations.snapshot import QueueSnapshot, snapshot
+from headrace.operations.namespace_snapshot import QueueSnapshot, snapshot
 from headrace.transport.drive import drive
 
-# Metrics of at most this many queues are exported, in the order of their first use.
+# Export the metrics of at most this many queues: the queues that were used first.
 QUEUES = 1000
-# Counters that never decrease. The counter of complete jobs does, when such a job is put again.
+# The counters of a queue that never decrease. The counter of complete jobs is not in this list,
+# because that counter decreases when a complete job is put again.
 BOOKS = ("put", "cancelled", "expired", "moved")
 
 
@@ -34,12 +35,12 @@ COUNTERS = {
     "headrace_queue_run_seconds": "Run time since midnight UTC.",
     "headrace_queue_completions": "Completions since midnight UTC.",
 }
-# The label that some of them have besides the namespace and the queue.
+# The additional label of some metrics, besides the namespace and the queue.
 LABELS = {"headrace_jobs": ["state"], "headrace_booked_jobs": ["booked"]}
 
 
 def _of_queue(queue: QueueSnapshot, now: float) -> Iterator[tuple[str, tuple[str, ...], float]]:
-    """Yield the name, the value of its own label and the value of every sample of a queue."""
+    """Yield every sample of a queue: metric name, value of the additional label, and number."""
     for state in STATES:
         yield "headrace_jobs", (state,), getattr(queue.counts, state)
     yield "headrace_late_jobs", (), queue.counts.late
@@ -58,7 +59,7 @@ def _of_queue(queue: QueueSnapshot, now: float) -> Iterator[tuple[str, tuple[str
 
 
 class ServerCollector:
-    """A collector for a prometheus_client registry; `headrace metrics` serves one.
+    """A collector for a prometheus_client registry. `headrace metrics` serves the same metrics.
 
     registry = CollectorRegistry()
     registry.register(ServerCollector(client))
@@ -72,7 +73,7 @@ class ServerCollector:
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Query the server and yield its metrics; without an answer, only headrace_up with 0."""
+        """Yield the server's metrics, or only `headrace_up 0` if the server does not answer."""
         core = self._client.core
         try:
             found = drive(core.transport, snapshot(core, count=QUEUES))
@@ -93,7 +94,7 @@ class ServerCollector:
         yield self._gauge("headrace_lake_behind", about, behind, "lake", "shard")
         about = "Memory of the server in use."
         yield self._gauge("headrace_memory_bytes", about, {(): found.server.memory})
-        about = "Memory that the server may use; 0 is all there is."
+        about = "Memory limit of the server; 0 means no limit."
         yield self._gauge("headrace_memory_limit_bytes", about, {(): found.server.limit})
         families: dict[str, Any] = {
             name: kind(name, about, labels=("namespace", "queue", *LABELS.get(name, ())))

@@ -1,4 +1,7 @@
-"""OpenTelemetry spans: one for a put, one for each run; the trace travels in the job's data."""
+"""OpenTelemetry spans for each put and each run.
+
+The data of a job contains trace headers, so that the runs of the job continue the trace of its put.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,19 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, TracerProvider
 
 import headrace
-from headrace.app.tracing import ReportIds
+from headrace.app.tracing_hooks import ReportIds
 from headrace.operations.popping import Popped
-from headrace.worker.run import Envelope, Failed, Outcome, outcome_name
+from headrace.worker.task_call import Envelope, Failed, Outcome, outcome_name
 
 SYSTEM = "headrace"
 UNKNOWN = "unknown"
 
 
 class JoinedRunSpan:
-    """The span of a run that another process reports; spans made here become its children."""
+    """A run's span, reported by another process.
+
+    Spans of this process are children of that span.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -31,7 +37,7 @@ class JoinedRunSpan:
         contexts.attach(self._context)
 
     def carrier(self) -> dict[str, str]:
-        """Return what another process needs to continue the span."""
+        """Return the trace headers with which another process can continue the span."""
         return _carried(self._context)
 
     def end(self, outcome: Outcome | None) -> None:
@@ -39,14 +45,14 @@ class JoinedRunSpan:
 
 
 class OwnRunSpan(JoinedRunSpan):
-    """The span of a run that this process reports."""
+    """A run's span, reported by this process."""
 
     def __init__(self, span: Span, parent: Context) -> None:
         super().__init__(trace.set_span_in_context(span, parent))
         self._span = span
 
     def end(self, outcome: Outcome | None) -> None:
-        """End the span with its outcome; None if the lease was lost or the job released."""
+        """End the span; `outcome` is None if the job was released or the lease was lost."""
         span = self._span
         name = "taken" if outcome is None else outcome_name(outcome)
         span.set_attribute("headrace.outcome", name)
@@ -73,7 +79,10 @@ class OpenTelemetryTracing:
 
     @contextmanager
     def sending(self, task: str, queue: str, datas: list[dict[str, Any]]) -> Iterator[ReportIds]:
-        """Trace a put: add the trace to the data of the jobs, and receive their ids at the end."""
+        """Trace a put, and add the trace headers to the data of the jobs.
+
+        Yield a function that the caller calls with the ids of the jobs.
+        """
         attributes: dict[str, str | int] = {
             "messaging.system": SYSTEM,
             "messaging.operation.type": "send",
@@ -95,7 +104,7 @@ class OpenTelemetryTracing:
             yield report_ids
 
     def carry(self, datas: list[dict[str, Any]]) -> None:
-        """Add the current trace to the data of jobs."""
+        """Add the headers of the current trace to the data of jobs."""
         carrier = _carried(contexts.get_current())
         if carrier:
             for data in datas:
@@ -106,7 +115,7 @@ class OpenTelemetryTracing:
         record = popped.record
         task = envelope.task if envelope else UNKNOWN
         carried = envelope.trace if envelope and envelope.trace else {}
-        # An empty context: a span that happens to be current in the worker is not the parent.
+        # The empty context keeps the current span of the worker from becoming the parent.
         parent = propagate.extract(carried, context=Context())
         span = self._tracer.start_span(
             f"run {task}",

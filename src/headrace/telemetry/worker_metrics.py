@@ -1,8 +1,11 @@
-"""The metrics of `headrace work --metrics-port`: every process counts, one more process serves.
+"""The metrics of `headrace work --metrics-port`, summed over all worker processes.
 
-The processes write into files of a private directory, as prometheus_client does for several
-processes, and the server adds them up. A file belongs to a slot rather than to a process: a
-replacement continues the counters of its slot, so there are never more files than slots.
+The worker processes write metric files into a private directory, in the multiprocess mode of
+prometheus_client. A separate server process sums the metrics of all files and serves the sums.
+
+Every worker process has a numbered slot, and the metric files belong to the slot. When a process
+ends, its replacement takes over the slot and continues the counters, so the number of files does
+not grow.
 """
 
 from __future__ import annotations
@@ -14,13 +17,12 @@ import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import IO, Any, Self, cast
 
 from headrace.errors import InvalidArgument
 from headrace.telemetry import require
 from headrace.worker.logs import log_event
-from headrace.worker.run import Outcome, Run, outcome_name
+from headrace.worker.task_call import Outcome, Run, outcome_name
 
 DIRECTORY_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 RUN_BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 1800)
@@ -30,16 +32,17 @@ RESTART_PAUSE = 1.0
 
 
 class WorkerMetrics:
-    """Counts runs, and serves the counts at a port within a `with` block.
+    """Counts runs, and serves the counts on a port of an address inside a `with` block.
 
-    Port 0 takes any free port; `port` is the one in use. Raises MissingExtra without
-    prometheus_client, and InvalidArgument if the port cannot be used.
+    Port 0 means any free port; inside the block, `port` is the port in use. Raises MissingExtra if
+    prometheus_client is not installed, and InvalidArgument if the port cannot be used.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, address: str) -> None:
         require("--metrics-port", "prometheus_client", "prometheus-client")
         self.port = port
-        # The server process removes it too, in case this process is killed.
+        self._address = address
+        # The server process removes the directory too, in case this process is killed.
         self._directory = TemporaryDirectory(prefix="headrace-metrics-", ignore_cleanup_errors=True)
         self._server: subprocess.Popen[str] | None = None
         self._restart_at = 0.0
@@ -49,35 +52,31 @@ class WorkerMetrics:
         self._server = self._start_server()
         answer = cast(IO[str], self._server.stdout).readline().strip()
         if not answer.isdecimal():
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise InvalidArgument(
-                f"cannot serve metrics on port {self.port}: {answer or 'the server process died'}"
+                f"cannot serve metrics on port {self.port} of {self._address}: "
+                f"{answer or 'the server process died'}"
             )
         self.port = int(answer)
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.communicate()
         self._directory.cleanup()
 
     def _start_server(self) -> subprocess.Popen[str]:
         self._restart_at = time.monotonic() + RESTART_PAUSE
-        program = [sys.executable, "-m", "headrace.telemetry.serving"]
+        program = [sys.executable, "-m", "headrace.telemetry.metrics_process"]
         return subprocess.Popen(
-            [*program, self._directory.name, str(self.port)],
+            [*program, self._directory.name, self._address, str(self.port)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
 
     def keep_serving(self) -> None:
-        """Start another server process if it died, at most once a second."""
+        """Restart the server process if it has died, at most once a second."""
         server = self._server
         if server is None or server.poll() is None or time.monotonic() < self._restart_at:
             return
@@ -88,9 +87,10 @@ class WorkerMetrics:
         self._server = self._start_server()
 
     def begin(self, slot: int, concurrency: int) -> None:
-        """Begin to count in this process, in this slot."""
+        """Begin to count in this process, in the metric files of this slot."""
         if self._server is not None and self._server.stdin is not None:
-            # Left open here, it would hide the supervisor's death from the server process.
+            # If this process kept the pipe open, the server process would not notice the
+            # supervisor's death.
             self._server.stdin.close()
         os.environ[DIRECTORY_VARIABLE] = self._directory.name
         self._families = MetricFamilies(slot)
@@ -102,7 +102,8 @@ class WorkerMetrics:
         """Count a finished run."""
         if self._families is not None:
             record = run.popped.record
-            # The task's name, not the job's: a job can name any task, and labels must stay few.
+            # Only names of registered tasks become labels: a job can name any task, and the number
+            # of labels must stay small.
             task = UNKNOWN if run.task is None else run.task.name
             runs, run_seconds, wait_seconds = self._families.of(
                 task, record.queue, outcome_name(outcome)
@@ -112,7 +113,7 @@ class WorkerMetrics:
             wait_seconds.observe((record.since - record.put_at) / 1000)
 
     def holding(self, running: int, ready: int) -> None:
-        """Set how many jobs run, and how many are prefetched and do not run yet."""
+        """Set the number of running jobs and the number of prefetched jobs that do not run yet."""
         if self._families is not None:
             self._families.running.set(running)
             self._families.ready.set(ready)
@@ -124,10 +125,10 @@ class WorkerMetrics:
 
 
 class MetricFamilies:
-    """The metric families that one process counts in."""
+    """The metric families of one worker process."""
 
     def __init__(self, slot: int) -> None:
-        # Imported here: it belongs to the extra, and reads the environment when it is imported.
+        # prometheus_client is optional, and its import reads the environment variable set above.
         from prometheus_client import (  # noqa: PLC0415
             CollectorRegistry,
             Counter,
@@ -142,23 +143,16 @@ class MetricFamilies:
         def gauge(name: str, help_text: str) -> Any:
             return Gauge(name, help_text, multiprocess_mode="livesum", registry=metrics)
 
+        def histogram(name: str, help_text: str, buckets: tuple[float, ...]) -> Any:
+            return Histogram(name, help_text, labels, buckets=buckets, registry=metrics)
+
         labels = ("task", "queue")
         self.runs = Counter(
             "headrace_runs", "Finished runs.", (*labels, "outcome"), registry=metrics
         )
-        self.run_seconds = Histogram(
-            "headrace_run_seconds",
-            "Duration of runs.",
-            labels,
-            buckets=RUN_BUCKETS,
-            registry=metrics,
-        )
-        self.wait_seconds = Histogram(
-            "headrace_wait_seconds",
-            "Time from the put of a job to its delivery.",
-            labels,
-            buckets=WAIT_BUCKETS,
-            registry=metrics,
+        self.run_seconds = histogram("headrace_run_seconds", "Duration of runs.", RUN_BUCKETS)
+        self.wait_seconds = histogram(
+            "headrace_wait_seconds", "Time from the put of a job to its delivery.", WAIT_BUCKETS
         )
         self.running = gauge("headrace_running", "Running jobs.")
         self.ready = gauge("headrace_ready", "Prefetched jobs that do not run yet.")
@@ -167,7 +161,7 @@ class MetricFamilies:
         self._found: dict[tuple[str, str, str], tuple[Any, Any, Any]] = {}
 
     def of(self, task: str, queue: str, outcome: str) -> tuple[Any, Any, Any]:
-        """Return the counter and histograms for runs with these labels, from a cache."""
+        """Return the counter and histograms for runs with these labels, and cache them."""
         found = self._found.get((task, queue, outcome))
         if found is None:
             found = self._found[task, queue, outcome] = (

@@ -1,4 +1,4 @@
-"""Calls of task functions in the thread or the event loop of a test, and their reports."""
+"""Call task functions in the thread or the event loop of a test, and report the runs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from headrace.app.context import enter
-from headrace.worker.run import Run, TaskCall, Timeout
+from headrace.worker.task_call import Run, TaskCall, Timeout
 
-# Exceptions that count as failures of a task. Others, such as pytest's own, end the test.
+# Exceptions that count as failures of a task. Any other exception, such as pytest's, ends the test.
 RAISED = (Exception, SystemExit, asyncio.CancelledError)
 
-# What a function returned, and what it raised.
+# The return value of a function, and its exception (None if the function raised no exception).
 CallResult = tuple[Any, BaseException | None]
 
 
@@ -27,9 +26,10 @@ CallResult = tuple[Any, BaseException | None]
 class Ran:
     """One run of a job in a test.
 
-    The outcome is completed, retried, failed or snoozed; or refused, if the server did not accept
-    it, for example because the job was cancelled. The error is what the function raised, or why
-    Headrace could not run the job.
+    The outcome is completed, retried, failed, snoozed or refused. The outcome is refused if the
+    server did not accept the result of the run, for example because the job was cancelled. The
+    error is the exception that the function raised, or the reason why Headrace could not run the
+    job.
     """
 
     task: str
@@ -43,7 +43,7 @@ class Ran:
 
 
 class ThreadTimeout:
-    """Raises Timeout in this thread, at its next Python step, if a `with` block takes too long."""
+    """Raises Timeout at the next bytecode of this thread if a `with` block takes too long."""
 
     def __init__(self, seconds: float) -> None:
         self._thread = threading.get_ident()
@@ -55,16 +55,11 @@ class ThreadTimeout:
     def __enter__(self) -> None:
         self._timer.start()
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._timer.cancel()
         with self._lock:
             self._over = True
-            # A Timeout that was set but not raised yet must not be raised after the block.
+            # Clear a pending Timeout, because no Timeout may be raised after the block.
             self._raise(None)
 
     def _expire(self) -> None:
@@ -106,7 +101,7 @@ async def call_async(run: Run, call: TaskCall) -> CallResult:
 def call_here(
     run: Run, call: TaskCall, run_loop: Callable[[Coroutine[Any, Any, CallResult]], CallResult]
 ) -> CallResult:
-    """Call a sync function in this thread, or an async function in a loop of its own."""
+    """Call a sync function in this thread, or an async function in a separate event loop."""
     return run_loop(call_async(run, call)) if is_async(call) else call_sync(run, call)
 
 
@@ -114,7 +109,8 @@ async def call_in_loop(run: Run, call: TaskCall) -> CallResult:
     """Await an async function in this event loop, or call a sync function in a thread."""
     if not is_async(call):
         return await asyncio.to_thread(call_sync, run, call)
-    # In an asyncio task of its own, the context variables that the function sets stay there.
+    # Use a separate asyncio task, so that the function does not change the context variables of the
+    # test.
     return await asyncio.create_task(call_async(run, call))
 
 

@@ -1,4 +1,4 @@
-"""A clock for tests that replaces the server's clock and moves only on request."""
+"""A test clock in place of the server's clock. The test clock moves only when a test moves it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from headrace.engine import keys
+
 if TYPE_CHECKING:
     from headrace.client.client import Client
     from headrace.engine.script import Library
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
-_NOW = "local now = tonumber(redis.call('GET', shard .. 'clock') or '{}')\n"
+_NOW = """\
+local function current_time()
+  return tonumber(redis.call('GET', shard .. 'clock') or '{}')
+end
+"""
 
 
 @cache
 def settable_clock() -> Library:
     """Return a script library that reads the time from a settable clock.
 
-    Pass it to connect(library=...) or app.bound_to(library=...).
+    Pass the library to connect(library=...) or app.bound_to(library=...).
     """
     from headrace.engine.script import Library
 
@@ -30,7 +36,7 @@ def settable_clock() -> Library:
 class Clock:
     """The clock of a namespace that was opened with library=settable_clock().
 
-    It starts at START, and `now` is its time.
+    The clock starts at START, and `now` is its current time.
 
         clock = Clock(client)
         clock.tick(3600)
@@ -41,7 +47,7 @@ class Clock:
         self.now = START
 
     def tick(self, seconds: float | timedelta) -> None:
-        """Move the clock forward by a number of seconds, or backward by a negative one."""
+        """Move the clock forward, or backward if the number of seconds is negative."""
         step = seconds if isinstance(seconds, timedelta) else timedelta(seconds=seconds)
         self.set(self.now + step)
 
@@ -52,18 +58,20 @@ class Clock:
             self._write(client)
 
     def join(self, client: Client) -> None:
-        """Drive the clock of this client's namespace as well."""
+        """Make the namespace of this client use the time of this clock, also after changes."""
         self._clients.append(client)
         self._write(client)
 
     def leave(self, client: Client) -> None:
-        """Stop driving the clock of this client's namespace, which keeps its time."""
+        """Stop changing the clock of this client's namespace. The clock stays at its last time."""
         self._clients.remove(client)
 
     def _write(self, client: Client) -> None:
         core = client.core
         ms = str(round(self.now.timestamp() * 1000))
-        commands = [(shard, ("SET", core.key(shard, "clock"), ms)) for shard in range(core.shards)]
+        commands = [
+            (shard, ("SET", core.key(shard, keys.CLOCK), ms)) for shard in range(core.shards)
+        ]
         for reply in core.transport.send(commands):
             if isinstance(reply, Exception):
                 raise reply
@@ -72,7 +80,7 @@ class Clock:
 def open_with_clock(url: str, **options: Any) -> tuple[Client, Clock]:
     """Return a client on a new namespace, and the clock of that namespace.
 
-    The options are those of headrace.connect.
+    Accepts the keyword options of headrace.connect.
 
         with private_server() as url:
             client, clock = open_with_clock(url)

@@ -1,4 +1,4 @@
-"""Tasks without a server: every put runs its call at once."""
+"""Tasks without a server: every put runs the task at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headrace.errors import JobNotFound, NoResult, TaskFailed
 from headrace.operations.popping import Popped
 from headrace.operations.putting import payload_for
 from headrace.testing.calling import CallResult, Ran, call_here, call_in_loop, report_of
-from headrace.worker.run import (
+from headrace.worker.task_call import (
     Done,
     Failed,
     Outcome,
@@ -38,7 +38,7 @@ WORKER = "inline"
 
 
 class InlineContext(Context):
-    """The context of a job that is on no server: progress, log and heartbeats go nowhere."""
+    """A job context without a server. Progress, log lines and heartbeats are ignored."""
 
     __slots__ = ()
 
@@ -68,12 +68,12 @@ class InlineRunner:
         self._app = app
         self._keep_failures = keep_failures
         self.runs: list[Ran] = []
-        self._outcomes: dict[str, tuple[Outcome, bytes | None]] = {}
+        self._outcomes: dict[str, Outcome] = {}
 
     def put(self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]) -> str:
-        """Run a call and return its job's id.
+        """Run the call of a job, and return the job's id.
 
-        Raises what the task raises, unless failures are kept.
+        Raises the exception of the task, unless `keep_failures` is set.
         """
         run = self._run(task, data, options)
         return self._end(run, *call_here(run, read_call(self._app, run), _run_loop))
@@ -81,23 +81,26 @@ class InlineRunner:
     async def aput(
         self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
     ) -> str:
-        """Do the same as put in the running event loop."""
+        """Run the call of a job in the running event loop, and return the job's id."""
         run = self._run(task, data, options)
         return self._end(run, *(await call_in_loop(run, read_call(self._app, run))))
 
     def result(self, job_id: str) -> Any:
-        """Return the result of a job as it would come from the server.
+        """Return a job's result as the server would return it.
 
         Raises JobNotFound, TaskFailed or NoResult as task.result does.
         """
         if job_id not in self._outcomes:
             raise JobNotFound(job_id)
-        outcome, payload = self._outcomes[job_id]
+        outcome = self._outcomes[job_id]
         if isinstance(outcome, Failed):
             raise TaskFailed(job_id, outcome.failure, outcome.message)
         if isinstance(outcome, Snoozed):
             raise NoResult(job_id, "scheduled")
-        return None if payload is None else self._app.codec.decode(payload)
+        if not outcome.result:
+            return None
+        payload, _ = msgspec.msgpack.decode(outcome.result)
+        return self._app.codec.decode(payload)
 
     def _run(self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]) -> Run:
         job_id = options.get("id") or uuid4().hex[:ID_DIGITS]
@@ -107,18 +110,16 @@ class InlineRunner:
         return Run(popped, InlineContext(self._app, popped))
 
     def _end(self, run: Run, value: Any, error: BaseException | None) -> str:
-        outcome: Outcome = Done(b"")
-        payload: bytes | None = None
+        outcome: Outcome
         try:
-            if pack_result(self._app, value):
-                payload = payload_for(value, self._app.codec, self._app.limits)
+            outcome = Done(pack_result(self._app, value))
         except Unwritable as unwritable:
             value, error = None, unwritable
         if error is not None:
             outcome = outcome_of_error(self._app, run.popped, error, run.envelope)
         if run.context.span is not None:
             run.context.span.end(outcome)
-        self._outcomes[run.popped.id] = outcome, payload
+        self._outcomes[run.popped.id] = outcome
         self.runs.append(report_of(run, outcome_name(outcome), value, error))
         if error is not None and not self._keep_failures:
             raise error
@@ -130,7 +131,7 @@ def _run_loop(coroutine: Coroutine[Any, Any, CallResult]) -> CallResult:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    # A thread runs one event loop at a time, so this one needs another thread.
+    # This thread already runs an event loop, so the coroutine needs another thread.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(copy_context().run, asyncio.run, coroutine).result()
 

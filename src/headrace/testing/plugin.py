@@ -27,7 +27,7 @@ def headrace_url() -> Iterator[str]:
 
 @pytest.fixture
 def headrace_client(headrace_url: str) -> Iterator[Client]:
-    """Return a client on a new namespace whose clock moves only when the test moves it."""
+    """Return a client on a new namespace. Only the test moves the clock of the namespace."""
     client, _ = open_with_clock(headrace_url)
     with client:
         yield client
@@ -41,7 +41,7 @@ def headrace_clock(headrace_client: Client) -> Clock:
 
 @pytest.fixture
 def headrace_app(headrace_url: str, headrace_clock: Clock) -> Iterator[Callable[[App], App]]:
-    """Return a function that binds your app to the private server and headrace_clock for a test."""
+    """Return a function that connects an app to the private server and to headrace_clock."""
     with ExitStack() as bound:
 
         def bind(app: App) -> App:

@@ -1,4 +1,4 @@
-"""Runs every available job of an app, one after the other, under real leases."""
+"""Run every available job of an app, one after the other, with real leases."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from headrace.operations.popping import Popped
 from headrace.operations.protocols import SessionLike
 from headrace.operations.queues import QueueRef, all_queues
 from headrace.operations.requests import ask
-from headrace.testing.calling import CallResult, Ran, call_here, call_in_loop, is_async, report_of
+from headrace.testing.calling import CallResult, Ran, call_here, call_in_loop, report_of
 from headrace.transport.drive import Operation, drive, drive_async
 from headrace.worker.acks import AckBuffer
-from headrace.worker.run import (
+from headrace.worker.task_call import (
     Done,
     Failed,
     Outcome,
@@ -33,13 +33,14 @@ from headrace.worker.run import (
     outcome_name,
     outcome_of_error,
     pack_result,
+    put_crons,
     read_call,
 )
 
 
 @dataclass(slots=True)
 class CallStep:
-    """A step that calls the function of a task, where all other steps are operations."""
+    """The step that calls the function of a task. All other steps are server operations."""
 
     run: Run
     call: TaskCall
@@ -49,35 +50,28 @@ Steps = Generator[Operation[Any] | CallStep, Any, list[Ran]]
 
 
 def run_pending(app: App, *, queues: Iterable[str] | None, reraise: bool, most: int) -> list[Ran]:
-    """Do what App.run_pending promises."""
+    """Run every available job; App.run_pending documents this function."""
     _refuse_loop()
-    with (
-        asyncio.Runner() as loop,
-        app.client.session(_name(), ttl=None) as session,
-    ):
+    # Ending the loop also closes the app's asyncio client for this loop.
+    with asyncio.Runner() as loop, app.client.session(_name(), ttl=None) as session:
         steps = work_off(app, session, queues, reraise=reraise, most=most)
         answer: Any = None
-        used_loop = False
         try:
             while True:
                 step = steps.send(answer)
                 if isinstance(step, CallStep):
-                    used_loop = used_loop or is_async(step.call)
                     run_loop = partial(loop.run, context=copy_context())
                     answer = call_here(step.run, step.call, run_loop)
                 else:
                     answer = drive(session.core.transport, step)
         except StopIteration as end:
             return list(end.value)
-        finally:
-            if used_loop:
-                loop.run(app.aclose())
 
 
 async def arun_pending(
     app: App, *, queues: Iterable[str] | None, reraise: bool, most: int
 ) -> list[Ran]:
-    """Do what App.arun_pending promises."""
+    """Run every available job in an event loop; App.arun_pending documents this function."""
     client = await app.async_client()
     async with await client.session(_name(), ttl=None) as session:
         steps = work_off(app, session, queues, reraise=reraise, most=most)
@@ -96,12 +90,12 @@ async def arun_pending(
 def work_off(
     app: App, session: SessionLike, queues: Iterable[str] | None, *, reraise: bool, most: int
 ) -> Steps:
-    """Pop, run and acknowledge one job after the other until none is available."""
+    """Pop, run and acknowledge one job after the other until no job is available."""
     core = session.core
     chosen = None if queues is None else listed("queues", queues, "names")
     served: set[str] = set()
     report: list[Ran] = []
-    yield _put_crons(app, core)
+    yield put_crons(app, core)
     while True:
         names = chosen if chosen is not None else (yield _all_queues(app, core))
         for name in names:
@@ -137,11 +131,6 @@ def _attempt(
     return outcome_of_error(app, run.popped, error, run.envelope), None, error
 
 
-def _put_crons(app: App, core: Core) -> Operation[None]:
-    for name, rule in app.crons.items():
-        yield from app.tasks[name].schedule(core, **rule)
-
-
 def _all_queues(app: App, core: Core) -> Operation[list[str]]:
     """Return the queues of the app's tasks, then all other queues of the namespace."""
     own = [str(task.settings["queue"]) for task in app.tasks.values()]
@@ -157,9 +146,9 @@ def _pop_next(core: Core, worker: str, names: list[str]) -> Operation[Popped | N
 
 
 def _acknowledge(core: Core, run: Run, outcome: Outcome) -> Operation[HeadraceError | None]:
-    """Send the outcome of a job; return the server's refusal, if any."""
+    """Send the outcome of a job; return the error if the server refuses the outcome."""
     if run.popped.record.state != "running":
-        # The queue removed the job when it was popped.
+        # There is nothing to acknowledge: the queue removed the job when the job was popped.
         return None
     acks = AckBuffer(core)
     acks.acknowledge(run.popped, outcome)
@@ -170,8 +159,8 @@ def _acknowledge(core: Core, run: Run, outcome: Outcome) -> Operation[HeadraceEr
 def _too_many(report: list[Ran]) -> RuntimeError:
     last = ", ".join(f"{one.task} {one.outcome}" for one in report[-3:])
     return RuntimeError(
-        f"run_pending ran {len(report)} jobs and more are waiting; perhaps tasks put each other. "
-        f"The last runs were: {last}. Allow more with run_pending(most=...)"
+        f"run_pending ran {len(report)} jobs, and more jobs are waiting; perhaps the tasks always "
+        f"put new jobs. The last runs were: {last}. Allow more with run_pending(most=...)"
     )
 
 

@@ -1,1 +1,4 @@
-"""Transport: connections, subscriptions, and the drivers of operations."""
+"""Transport: connections, subscriptions, and the drivers of operations.
+
+Internal: the API may change without notice.
+"""

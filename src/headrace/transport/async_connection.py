@@ -1,7 +1,8 @@
 """Asyncio connections to one node, and the pool that hands them out.
 
-redis-py opens them (TLS, login, Sentinel). From then on bytes go straight through the asyncio
-transport, which takes a fraction of the time of a call.
+redis-py opens the connections (TLS, login, Sentinel). After that, Headrace reads and writes bytes
+directly through the asyncio transport, because the layers of redis-py would take most of the time
+of a call.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from headrace.transport.connection import closed_by_server
 from headrace.transport.redis_internals import INCOMPLETE, mark_closed, reply_reader, streams_of
 
-# Connections to one node. If all are in use, a call waits for the first free one.
+# The maximum number of connections to one node. If all connections are in use, a call waits.
 MOST_IN_USE = 64
 MOST_IDLE = 16
 
 
 class AsyncStream(asyncio.Protocol):
-    """A connection that passes messages to `take` as they arrive, until it is closed or lost."""
+    """A connection that passes each message to `take`, until the connection is closed or lost."""
 
     def __init__(self, make_connection: Callable[[], Any]) -> None:
         self._make_connection = make_connection
@@ -48,11 +49,12 @@ class AsyncStream(asyncio.Protocol):
             raise
         self._reader = reply_reader(connection)
         reader, writer = streams_of(connection)
-        # asyncio does not repeat an end of stream that the former reader has seen.
+        # asyncio reports the end of a stream only once, and the reader of redis-py may already have
+        # received this report.
         if writer.transport.is_closing() or reader.at_eof():
             await connection.disconnect(nowait=True)
             raise closed_by_server()
-        # Keep a reference: an unreferenced connection disconnects.
+        # Keep a reference, because redis-py disconnects an unreferenced connection.
         self._connection = connection
         self._transport = writer.transport
         self._transport.set_protocol(self)
@@ -63,21 +65,22 @@ class AsyncStream(asyncio.Protocol):
             self._transport.write(packed)
 
     def left_to_send(self) -> int:
-        """Return how many bytes wait to be sent."""
+        """Return the number of bytes that are not sent yet."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def close(self) -> None:
-        """Disconnect and pass on no more messages."""
+        """Disconnect, and pass no more messages to `take`."""
         transport, self._transport = self._transport, None
         if transport is not None and self._connection is not None:
-            # Its connection_lost comes later, when this object may have a new connection.
+            # asyncio calls connection_lost later, when this object may already have a new
+            # connection. Replace the protocol, so that this object does not receive that call.
             transport.set_protocol(asyncio.Protocol())
             transport.abort()
             mark_closed(self._connection)
             self._connection = None
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes and take the messages in them."""
+        """Parse received bytes and pass each message to `take`."""
         try:
             self._reader.feed(data)
             while (
@@ -124,7 +127,7 @@ class AsyncNodeConnection(AsyncStream):
         self._is_moving = False
 
     async def exchange(self, packed: bytes, count: int) -> list[Any]:
-        """Send commands and return a reply for each; see NodeConnection.exchange."""
+        """Send commands and return one reply per command; see NodeConnection.exchange."""
         loop = asyncio.get_running_loop()
         self._replies, self._wanted, self._error, self._is_moving = [], count, None, False
         self._waiter = loop.create_future()
@@ -134,7 +137,7 @@ class AsyncNodeConnection(AsyncStream):
         try:
             await self._waiter
         except BaseException:
-            # Unread replies may remain; the next call must not take them for its own.
+            # Unread replies may remain, and the next call must not read them as its own replies.
             self.close()
             raise
         finally:
@@ -144,12 +147,12 @@ class AsyncNodeConnection(AsyncStream):
         return replies + [self._error] * (count - len(replies))
 
     def data_received(self, data: bytes) -> None:
-        """Note that replies are arriving, and parse them."""
+        """Record that replies are arriving, and parse the replies."""
         self._is_moving = True
         super().data_received(data)
 
     def take(self, message: Any) -> None:
-        """Add a reply; raise InvalidResponse if no command waits for one."""
+        """Add a reply; raise InvalidResponse if no command waits for a reply."""
         if len(self._replies) == self._wanted:
             raise InvalidResponse("the server sent a reply that no command waits for")
         self._replies.append(message)
@@ -162,7 +165,7 @@ class AsyncNodeConnection(AsyncStream):
         self._wake()
 
     def _check_progress(self) -> None:
-        """Give up after the timeout, unless bytes were sent or received since the last check."""
+        """Give up the connection if no bytes were sent or received since the last check."""
         unsent = self.left_to_send()
         if self._is_moving or unsent < self._unsent:
             self._is_moving, self._unsent = False, unsent
@@ -176,7 +179,7 @@ class AsyncNodeConnection(AsyncStream):
 
 
 class AsyncNodePool:
-    """The connections to one node: up to MOST_IN_USE at a time, some kept idle for reuse."""
+    """A pool of at most MOST_IN_USE connections to one node; idle connections are reused."""
 
     def __init__(self, make_connection: Callable[[], Any], timeout: float) -> None:
         self._make_connection = make_connection
@@ -189,10 +192,11 @@ class AsyncNodePool:
         self._failure: Exception | None = None
 
     async def exchange(self, packed: bytes, count: int, *, blocks: bool) -> list[Any]:
-        """Send commands on a free connection and return a reply for each.
+        """Send commands on a free connection and return one reply per command.
 
-        Raises if no connection can be opened; then nothing was sent. A command that blocks on the
-        server gets a connection at once, so that it does not use up the limit.
+        If the pool cannot open a connection, it sends nothing and raises the error of the
+        connection. A command that blocks on the server gets a connection at once and does not count
+        against the limit.
         """
         self._under_way += 1
         try:
@@ -206,7 +210,8 @@ class AsyncNodePool:
     async def _exchange_in_turn(self, packed: bytes, count: int) -> list[Any]:
         failures = self._failures
         async with self._turns:
-            # The connections this call waited for have failed; another try would only fail later.
+            # The connection of another call failed while this call waited for a free connection, so
+            # the connection of this call would fail too.
             if self._failure is not None and self._failures != failures:
                 raise self._failure
             return await self._exchange(packed, count)
@@ -234,7 +239,7 @@ class AsyncNodePool:
         self._failure = failure
 
     def _close_surplus(self) -> None:
-        """Close idle connections beyond those that are likely to be used soon."""
+        """Close the idle connections that are unlikely to be used soon."""
         kept = 0 if self._closed else max(MOST_IDLE, self._under_way)
         while len(self._idle) > kept:
             self._idle.pop().close()
@@ -245,6 +250,6 @@ class AsyncNodePool:
             self._idle.pop().close()
 
     def close(self) -> None:
-        """Close idle connections now and the others when their calls are done."""
+        """Close idle connections now, and close each connection in use at the end of its call."""
         self._closed = True
         self.close_idle()

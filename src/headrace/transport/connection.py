@@ -1,7 +1,7 @@
 """A sync connection to one node, owned by one thread.
 
-redis-py opens it (TLS, login, Sentinel). From then on bytes go straight through the socket, which
-takes half the time of a call.
+redis-py opens the connection (TLS, login, Sentinel). After that, Headrace reads and writes bytes
+directly through the socket. This direct I/O halves the time of a call.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ READ_SIZE = 65536
 
 
 def closed_by_server() -> RedisConnectionError:
-    """Return the error for a stream that ended."""
+    """Return the error for a stream that the server has ended."""
     return RedisConnectionError("the server closed the connection")
 
 
 class NodeConnection:
     """A connection that sends a batch of commands and reads their replies.
 
-    `socket` is None while it is closed.
+    `socket` is None while the connection is closed.
     """
 
     __slots__ = ("_connection", "_reader", "_spin_wait", "socket")
@@ -48,10 +48,10 @@ class NodeConnection:
         self.socket = opened
 
     def exchange(self, packed: bytes, count: int) -> list[Any]:
-        """Send commands and return a reply for each.
+        """Send commands and return one reply per command.
 
-        An error of the server is a reply. If the connection breaks, its error is the reply to every
-        command that has none.
+        An error that the server returns counts as a reply. If the connection breaks, the error of
+        the connection replaces each missing reply.
         """
         replies: list[Any] = []
         try:
@@ -69,7 +69,7 @@ class NodeConnection:
                     if len(replies) == count:
                         return replies
         except BaseException as error:
-            # Unread replies may remain; the next call must not take them for its own.
+            # Unread replies may remain, and the next call must not read them as its own replies.
             self.close()
             if not isinstance(error, (RedisConnectionError, OSError)):
                 raise

@@ -1,7 +1,8 @@
 """Effects that operations yield, and the two drivers that carry them out.
 
-An operation is a generator: it yields effects (send commands, sleep, subscribe, receive) and is
-sent their results. It does no I/O itself, so one definition serves the sync and the async client.
+An operation is a generator: it yields effects (send commands, sleep, subscribe, receive) and gets
+the result of each effect. An operation does no I/O itself, so one definition serves the sync and
+the async client.
 """
 
 from __future__ import annotations
@@ -19,26 +20,26 @@ Operation = Generator[Any, Any, T]
 
 @dataclass(slots=True)
 class Send:
-    """Send commands; the result is a reply or an error for each."""
+    """Send commands; the result is a list with a reply or an error for each command."""
 
     commands: list[Command]
 
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """Find out again which node has which shard."""
+    """Look up again which node has which shard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Wait."""
+    """Wait for a number of seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """Subscribe to channels, each with its shard; a held subscription outlives the operation."""
+    """Subscribe to channels of shards; with `hold`, the subscription outlives the operation."""
 
     channels: list[tuple[int, str]]
     hold: bool = False
@@ -96,7 +97,8 @@ async def drive_async(transport: AsyncTransport, operation: Operation[T]) -> T:
             else:
                 answer = None
                 await (transport.sleep(effect.seconds) if kind is Sleep else transport.refresh())
-            # Before Python 3.12 asyncio could swallow a cancellation below this call; honour it.
+            # On Python before 3.12, the calls above can lose a cancellation, so raise
+            # CancelledError here.
             if task and task.cancelling() > cancellings:
                 raise asyncio.CancelledError
             effect = operation.send(answer)

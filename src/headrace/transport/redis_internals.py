@@ -1,8 +1,9 @@
 """The private parts of redis-py on which Headrace depends, in one place.
 
-redis-py opens connections (TLS, login, Sentinel). From then on Headrace reads and writes bytes
-itself, which takes half the time of a call. For that it needs these attributes, which redis-py does
-not promise to keep. tests/transport/test_redis_internals.py fails if a release changes them.
+redis-py opens connections (TLS, login, Sentinel). After that, Headrace reads and writes bytes
+itself. This direct I/O halves the time of a call, but needs private attributes of redis-py. These
+attributes may change in any release of redis-py. tests/transport/test_redis_internals.py fails if
+these attributes change.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from redis.asyncio.connection import Connection as AsyncRedisConnection
 from redis.connection import Connection as RedisConnection
 from redis.exceptions import InvalidResponse
 
-# Returned by a reader whose buffer holds no complete reply.
+# The value that a reader returns if its buffer holds no complete reply.
 INCOMPLETE = object()
 
 
@@ -42,5 +43,5 @@ def streams_of(
 
 
 def mark_closed(connection: AsyncRedisConnection) -> None:
-    """Tell a connection that its streams are closed, so that it does not warn when collected."""
+    """Tell redis-py that the streams are closed, so that redis-py emits no ResourceWarning."""
     connection._close()  # noqa: SLF001

@@ -1,8 +1,8 @@
-"""Spin briefly for a reply instead of sleeping, where measurements show that this is faster.
+"""Spin briefly for a reply instead of sleeping, if measurements show that spinning is faster.
 
-Falling asleep and being woken takes about as long as a local server takes to answer. With an idle
-core it pays to spin for that long; on a busy machine or with a distant server it does not. Both are
-tried now and then, timed, and the faster one is used.
+Putting a thread to sleep and waking it takes about as long as a local server takes to answer. If a
+core is idle, spinning for that time is faster. On a busy machine or with a distant server, sleeping
+is better. Each connection regularly times spinning and sleeping, and uses the faster way.
 
 Spinning is disabled in three cases: the process has other threads, the connection makes less than
 one call per millisecond, or the environment variable HEADRACE_SPIN_WAIT is "0".
@@ -18,15 +18,17 @@ from itertools import cycle
 from statistics import fmean
 from time import perf_counter
 
-# The longest time to spin, in seconds: about what it takes to be woken.
+# The longest time to spin, in seconds: about the time that waking a thread takes.
 SPIN_FOR = 0.0001
-# Calls per trial, and calls after the trials that use the faster way.
+# The number of calls in a trial, and the number of calls between trials. Calls between trials spin
+# or sleep, whichever was faster in the last trials.
 TRIAL_CALLS, CALLS_BETWEEN_TRIALS = 16, 1000
-# A pause between two calls, in seconds, after which the connection counts as idle.
+# After a pause of more than this many seconds between two calls, the connection counts as idle.
 IDLE_AFTER = 0.001
-# Spinning must take at most this share of the time that sleeping takes.
+# Spin only if a call that spins takes at most this share of the time of a call that sleeps.
 WORTHWHILE = 0.85
-# A slower reply does not count in a trial.
+# A trial measures the time until the reply arrives, up to this many milliseconds. If the reply
+# takes longer, the trial records this limit.
 LONGEST_MS = 1
 
 TRIALS = ((True, TRIAL_CALLS), (False, TRIAL_CALLS)) * 2
@@ -39,7 +41,7 @@ class SpinWait:
 
     @classmethod
     def on(cls, fileno: int) -> SpinWait | None:
-        """Return a SpinWait for a socket; None if it is switched off or the system has no poll."""
+        """Return a SpinWait for a socket, or None if spinning is disabled or poll is missing."""
         if os.environ.get("HEADRACE_SPIN_WAIT") == "0" or not hasattr(select, "poll"):
             return None
         return cls(fileno)
@@ -54,7 +56,7 @@ class SpinWait:
         self._times: dict[bool, list[float]] | None = None
 
     def wait(self, called_at: float) -> None:
-        """Return when a reply has arrived, or when it is time to sleep until one arrives."""
+        """Return when the reply has arrived, or earlier if the caller should sleep until then."""
         since_last, self._called_at = called_at - self._called_at, called_at
         if since_last > IDLE_AFTER or threading.active_count() > 1:
             return

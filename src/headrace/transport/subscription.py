@@ -1,7 +1,7 @@
-"""A subscription to channels of shards, with one connection to each node that has some of them.
+"""A subscription to channels of shards, with one connection to each node of these shards.
 
-A broken subscription may have missed notices; an ended one was closed on purpose. A connection can
-die without an error, so a silent one is probed with PING.
+A broken subscription may have missed notices; an ended subscription was closed on purpose. A
+connection can die without an error, so PING probes a silent connection.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LOST = (*CONNECTION_ERRORS, RedisError)
 
 
 def _subscriptions(names: Sequence[str]) -> list[tuple[str, str]]:
-    # One command per channel: a Cluster refuses channels of several slots in one command.
+    # Send one command per channel: a Cluster refuses channels of several slots in one command.
     return [("SSUBSCRIBE", name) for name in names]
 
 
@@ -66,12 +66,12 @@ class LivenessProbe:
         self.received()
 
     def received(self) -> None:
-        """Note that a message has arrived."""
+        """Record that a message has arrived."""
         self._is_probed = False
         self._since = time.monotonic()
 
     def is_due(self) -> bool:
-        """Return whether to send PING now; raise SubscriptionLost if the last one got no reply."""
+        """Return whether to send PING now; raise SubscriptionLost if the last PING got no reply."""
         if time.monotonic() - self._since < PROBE_AFTER:
             return False
         if self._is_probed:
@@ -82,7 +82,7 @@ class LivenessProbe:
 
 
 class Subscription:
-    """A subscription of the sync client. Several threads may use it."""
+    """A subscription of the sync client. Several threads may use one subscription."""
 
     def __init__(self, topology: Topology[ConnectionPool], channels: Channels) -> None:
         self.broken = False
@@ -106,9 +106,10 @@ class Subscription:
             self._lose(error)
 
     def receive(self, timeout: float) -> list[Notice]:
-        """Return the notices that have arrived; wait up to timeout seconds for the first."""
+        """Return the notices that have arrived; wait up to `timeout` seconds for the first."""
         if self._process != os.getpid():
-            # After a fork the notices belong to the parent, whose threads may hold the lock.
+            # This process is a forked child. The notices belong to the parent process. Do not wait
+            # for the lock, because a thread of the parent may have held the lock during the fork.
             self.disconnect()
             return []
         with self._receiving:
@@ -138,7 +139,7 @@ class Subscription:
         self.disconnect()
 
     def disconnect(self) -> None:
-        """Close the connections; the subscription is broken."""
+        """Close the connections, and mark the subscription as broken."""
         self.broken = True
         for stream in self._streams:
             stream.close()
@@ -147,12 +148,14 @@ class Subscription:
         """End the subscription for good, and wake the threads that wait for a notice."""
         self.ended = True
         if self._process != os.getpid():
-            # After a fork no thread waits here, and the connections belong to the parent.
+            # This process is a forked child. No thread of the child waits for a notice, and the
+            # connections belong to the parent process.
             self.disconnect()
             return
         for stream in self._streams:
             stream.wake()
-        # Closing a socket that a thread polls could make it poll a new connection by that number.
+        # Close the sockets under the lock. Otherwise a thread could still poll a closed file
+        # descriptor, and a new connection may reuse that file descriptor.
         with self._receiving:
             self.disconnect()
 
@@ -183,16 +186,17 @@ class SubscriptionStream:
                 early += _notices(message)
                 missing -= message[0] == b"ssubscribe"
         self._socket.setblocking(False)
-        # Notices that came with the last confirmation are no longer in the socket that is polled.
+        # Read the notices that arrived together with the last confirmation. These notices are
+        # already in the reader, so poll does not report them.
         self.read(early)
         return early
 
     def fileno(self) -> int:
-        """Return the descriptor to poll."""
+        """Return the file descriptor to poll."""
         return int(self._socket.fileno())
 
     def read(self, received: list[Notice]) -> None:
-        """Add the notices that have arrived; probe the connection if it is silent."""
+        """Append the notices that have arrived to `received`; probe a silent connection."""
         while True:
             message = self._reader.gets()
             if message is not INCOMPLETE:
@@ -219,7 +223,8 @@ class SubscriptionStream:
     def wake(self) -> None:
         """Wake the thread that waits for this connection."""
         if self._socket is not None:
-            # Shut down a duplicate: a TLS socket would drop the state that another thread uses.
+            # Shut down a duplicate of the socket: shutting down a TLS socket would drop state that
+            # another thread uses.
             with suppress(OSError), socket.socket(fileno=os.dup(self._socket.fileno())) as same:
                 same.shutdown(socket.SHUT_RDWR)
 
@@ -228,7 +233,7 @@ class SubscriptionStream:
         self._connection.disconnect()
 
     def __del__(self) -> None:
-        # The connection object may live on in a reference cycle; close its socket now.
+        # A reference cycle may keep the connection object alive, so close its socket now.
         self.close()
 
 
@@ -247,7 +252,7 @@ class AsyncSubscription:
 
     @property
     def broken(self) -> bool:
-        """Whether no more notices will arrive; those that have arrived come first."""
+        """Whether the connections are lost and `receive` has no more notices to return."""
         return self._lost and not self._received
 
     async def subscribe(self, topology: Topology[AsyncConnectionPool]) -> None:
@@ -258,7 +263,7 @@ class AsyncSubscription:
                 self._streams.append(stream)
                 await stream.subscribe(names)
                 if self._lost:
-                    # Another stream was lost in the meantime, before this one could be closed.
+                    # Another stream was lost while this stream subscribed.
                     stream.close()
                     return
         except LOST as error:
@@ -268,7 +273,7 @@ class AsyncSubscription:
             raise
 
     async def receive(self, timeout: float) -> list[Notice]:  # noqa: ASYNC109 - as the sync form
-        """Return the notices that have arrived; wait up to timeout seconds for the first."""
+        """Return the notices that have arrived; wait up to `timeout` seconds for the first."""
         if not self._received and not self._lost:
             await self._wait(min(timeout, PROBE_AFTER))
         received, self._received = self._received, []
@@ -296,13 +301,13 @@ class AsyncSubscription:
             _settle(waiter)
 
     def add(self, notices: list[Notice]) -> None:
-        """Take notices from a stream and keep those that on_notice does not handle at once."""
+        """Pass notices to `on_notice`, and keep the notices that `on_notice` does not handle."""
         self._received += [notice for notice in notices if not self.on_notice(*notice)]
         if self._received:
             self._wake()
 
     def lose(self, error: Exception) -> None:
-        """Note that the subscription is broken."""
+        """Store the cause, and mark the subscription as broken."""
         self.cause = self.cause or error
         self.disconnect()
 
@@ -347,7 +352,7 @@ class AsyncSubscriptionStream(AsyncStream):
             raise SubscriptionLost("the server did not confirm the subscription in time") from None
 
     def probe_if_silent(self) -> None:
-        """Send PING if nothing has arrived for a while."""
+        """Send PING if nothing has arrived for PROBE_AFTER seconds."""
         if self._probe.is_due():
             self.write(pack_command(("PING",)))
 
@@ -362,7 +367,7 @@ class AsyncSubscriptionStream(AsyncStream):
                 _settle(self._subscribed)
 
     def lost(self, error: Exception) -> None:
-        """Report the loss to `subscribe` or to the subscription."""
+        """Report the loss to the pending `subscribe`, or to the subscription if none is pending."""
         if self._subscribed is not None and not self._subscribed.done():
             self._subscribed.set_exception(error)
         else:
@@ -373,5 +378,5 @@ class AsyncSubscriptionStream(AsyncStream):
         super().close()
         if self._subscribed is not None and not self._subscribed.done():
             self._subscribed.set_exception(
-                SubscriptionLost("the subscription was ended in the meantime")
+                SubscriptionLost("the subscription was closed before the server confirmed it")
             )

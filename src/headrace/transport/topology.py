@@ -1,4 +1,4 @@
-"""The nodes of a deployment, and which of them serves which shard.
+"""Topology: which nodes a deployment has, and which node has which shard.
 
 A deployment is one server, the primary of a Sentinel, or a Cluster.
 """
@@ -53,7 +53,10 @@ class Topology(Generic[P]):
         return [*self._pools.values(), *self._sentinels]
 
     def node_of(self, shard: int) -> Address:
-        """Return the node of a shard; any node redirects if it is not known yet."""
+        """Return the node of a shard, or any node if the shard's node is unknown.
+
+        A node without the shard replies with a redirect.
+        """
         if self.single is not None:
             return self.single
         slot = slot_of(f"{self._namespace}:{shard}")
@@ -63,20 +66,20 @@ class Topology(Generic[P]):
         return self._seeds[0]
 
     def addresses(self) -> list[Address]:
-        """Return all known nodes of a Cluster, first those that have just received a slot."""
+        """Return all known nodes of a Cluster; nodes that have just received a slot come first."""
         known = [address for _, _, address in self._ranges]
         return list(dict.fromkeys([*self._moved.values(), *known, *self._seeds]))
 
     def note_moved(self, moved: MovedError) -> None:
-        """Note the new node of a slot from a MOVED reply."""
+        """Record the new node of a slot from a MOVED reply."""
         if moved.host:
             self._moved[moved.slot_id] = (moved.host, moved.port)
 
     def learn(self, asked: Address, slots: Any) -> None:
         """Read the reply to CLUSTER SLOTS; an empty host means the node that was asked.
 
-        A node may not know yet that a slot moved between other nodes, so MOVED replies take
-        precedence.
+        Earlier MOVED replies take precedence, because the node that was asked may not know yet that
+        a slot moved between other nodes.
         """
         moved, self._moved = self._moved, {}
         self._ranges = [(slot, slot, address) for slot, address in moved.items()] + [
@@ -85,7 +88,7 @@ class Topology(Generic[P]):
         ]
 
     def channels_by_node(self, channels: Iterable[tuple[int, str]]) -> dict[Address, list[str]]:
-        """Return the names of channels, grouped by the node of their shard."""
+        """Return the names of channels, grouped by the node of each channel's shard."""
         grouped: dict[Address, list[str]] = {}
         for shard, name in channels:
             grouped.setdefault(self.node_of(shard), []).append(name)

@@ -1,6 +1,7 @@
-"""Transports: send commands to the nodes of their shards and return the replies.
+"""Transports: send each command to the node of the command's shard, and return the replies.
 
-An error is a reply, too. A transport never repeats a command; the operation decides about that.
+If a command fails, its error is returned in place of its reply. A transport never repeats a
+command; operations decide whether to repeat a command.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ Command = tuple[int, Words]
 NUMBERS = frozenset((int, float))
 _WORDS_OF: Callable[[Command], Words] = itemgetter(1)
 
-# Idle subscriptions that a thread or an async client keeps; each is a connection.
+# The maximum number of idle subscriptions that a thread or an async client keeps. Each subscription
+# has at least one connection.
 IDLE_SUBSCRIPTIONS = 16
 
 
@@ -61,7 +63,8 @@ def _place(
 
 
 def _packed(commands: Iterable[Words]) -> bytes:
-    # hiredis calls str() on numbers and crashes if a signal handler raises in that moment.
+    # Convert numbers here, because hiredis crashes if a signal handler raises an exception while
+    # hiredis converts a number.
     return b"".join(
         [
             hiredis.pack_command(
@@ -77,13 +80,13 @@ def _blocks(commands: list[Words]) -> bool:
 
 
 class ProcessGeneration:
-    """A token that changes after a fork; comparing it is faster than calling getpid."""
+    """A token that changes after a fork. Comparing tokens is faster than calling getpid."""
 
     current = object()
 
     @classmethod
     def renew(cls) -> None:
-        """Begin a new generation, in a forked child."""
+        """Begin a new generation after a fork, in the child process."""
         cls.current = object()
 
 
@@ -100,7 +103,7 @@ class Transport:
         self._held: WeakSet[Subscription] = WeakSet()
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
-        """Send commands in order, one batch per node, and return a reply for each."""
+        """Send commands in order, one batch per node, and return one reply per command."""
         if self._topology.single is not None:
             return self.exchange(self._topology.single, list(map(_WORDS_OF, commands)))
         replies: list[Any] = [None] * len(commands)
@@ -110,14 +113,15 @@ class Transport:
         return replies
 
     def nodes(self) -> list[Address]:
-        """Return every known node; a node with two names is listed under both."""
+        """Return every known node; a node with two names is listed under both names."""
         single = self._topology.single
         return self._topology.addresses() if single is None else [single]
 
     def exchange(self, address: Address, commands: list[Words]) -> list[Any]:
-        """Send commands to one node in one batch and return a reply for each."""
+        """Send commands to one node in one batch and return one reply per command."""
         connections: dict[Address, NodeConnection] = self._mine()["connections"]
-        # Remove it while it is used, so that an interrupting signal handler opens its own.
+        # Remove the connection from `connections` while this call uses the connection, so that a
+        # signal handler opens another connection.
         connection = connections.pop(address, None) or self._new_connection(address)
         try:
             if connection.socket is None:
@@ -132,7 +136,7 @@ class Transport:
                 connection.close()
 
     def refresh(self) -> None:
-        """Find out again which node has which slots, or which server is the primary."""
+        """Look up again which node has which slots, or which server is the primary."""
         if self._topology.single is not None:
             for connection in self._mine()["connections"].values():
                 connection.close()
@@ -156,7 +160,7 @@ class Transport:
         return subscription
 
     def hold(self, subscription: Subscription) -> None:
-        """Let a subscription outlive its operation, until it is ended or the client is closed."""
+        """Keep a subscription beyond this operation, until the subscription or the client ends."""
         self._held.add(subscription)
 
     def keep(self, subscription: Subscription) -> None:
@@ -168,7 +172,7 @@ class Transport:
             subscriptions.pop(next(iter(subscriptions))).disconnect()
 
     def close(self) -> None:
-        """Close the connections of this thread and all idle ones, and end held subscriptions."""
+        """Close idle connections and the connections of this thread; end held subscriptions."""
         self.closings += 1
         for subscription in list(self._held):
             subscription.end()
@@ -193,7 +197,7 @@ class Transport:
 
 
 class AsyncTransport:
-    """The transport of the asyncio client. Each batch uses a connection of its own."""
+    """The transport of the asyncio client. Each batch of commands has its own connection."""
 
     def __init__(self, topology: Topology[AsyncConnectionPool], timeout: float) -> None:
         self._topology = topology
@@ -204,7 +208,7 @@ class AsyncTransport:
         self._held: set[AsyncSubscription] = set()
 
     async def send(self, commands: Sequence[Command]) -> list[Any]:
-        """Send commands in order, one batch per node, and return a reply for each."""
+        """Send commands in order, one batch per node, and return one reply per command."""
         if self._topology.single is not None:
             return await self._exchange(self._topology.single, [words for _, words in commands])
         replies: list[Any] = [None] * len(commands)
@@ -219,7 +223,7 @@ class AsyncTransport:
         return replies
 
     async def refresh(self) -> None:
-        """Find out again which node has which slots, or which server is the primary."""
+        """Look up again which node has which slots, or which server is the primary."""
         if self._topology.single is not None:
             for node_pool in self._pools.values():
                 node_pool.close_idle()
@@ -253,7 +257,7 @@ class AsyncTransport:
             self._subscriptions.pop(0).disconnect()
 
     def hold(self, subscription: AsyncSubscription) -> None:
-        """Let a subscription outlive its operation, until it is ended or the client is closed."""
+        """Keep a subscription beyond this operation, until the subscription or the client ends."""
         self._held = {held for held in self._held if not held.broken} | {subscription}
 
     async def close(self) -> None:

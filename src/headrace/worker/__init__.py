@@ -1,1 +1,4 @@
-"""The worker: processes that pop jobs, run the tasks they name and acknowledge their outcomes."""
+"""The worker: processes that pop jobs, run the jobs' tasks and acknowledge the outcomes.
+
+Internal: the API may change without notice.
+"""

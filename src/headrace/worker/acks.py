@@ -1,4 +1,4 @@
-"""Outcomes of jobs that the server does not know yet, collected until the next round trip."""
+"""A buffer for job outcomes. The worker sends them to the server in its next round trip."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from headrace.engine.call import Answer, Call
 from headrace.operations.core import Core
 from headrace.operations.finishing import complete_call, fail_call, release_call
 from headrace.operations.popping import Popped
-from headrace.worker.run import Done, Failed, Snoozed
+from headrace.worker.task_call import Done, Failed, Snoozed
 
 Row = tuple[Any, ...]
 
 
 @dataclass(slots=True)
 class PendingAck:
-    """One call that acknowledges jobs, and the jobs in the order of its replies."""
+    """One call that acknowledges jobs, with the jobs in the order of the call's replies."""
 
     shard: int
     call: Call[list[Answer]]
@@ -24,7 +24,7 @@ class PendingAck:
 
 
 class AckBuffer:
-    """Completions, failures and releases, grouped by the call that can carry them together."""
+    """Collects completions, failures and releases of jobs, and groups them into calls."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -43,8 +43,9 @@ class AckBuffer:
             self.release(popped, outcome.delay)
 
     def complete(self, popped: Popped, result: bytes) -> None:
-        """Add a completion; an empty result means none."""
-        # Completions of one queue without results take the server's fast path.
+        """Add a completion; an empty `result` means that the job has no result."""
+        # A call takes the server's fast path if all jobs of the call are from one queue and have no
+        # result.
         group = popped.record.queue if not result else None
         self._add(("complete", group), popped, (popped.id, popped.record.token, result))
 
@@ -55,13 +56,13 @@ class AckBuffer:
     def fail(
         self, popped: Popped, failure: str, message: str, traceback: str, retry_in: float | None
     ) -> None:
-        """Add a failure; without retry_in it is permanent."""
+        """Add a failure; without `retry_in` the job fails permanently."""
         retry_ms = -1 if retry_in is None else round(retry_in * 1000)
         row = (popped.id, popped.record.token, failure, message, traceback, retry_ms, b"")
         self._add(("fail",), popped, row)
 
     def release(self, popped: Popped, delay: float = 0.0) -> None:
-        """Add a release: the job goes back to the front of its queue, after a delay if given."""
+        """Add a release. The release returns the job to the front of its queue after the delay."""
         self._add(("release", delay), popped, (popped.id, popped.record.token))
 
     def ids(self) -> set[str]:

@@ -1,4 +1,4 @@
-"""The event loop of a worker process, and the wakeup that its main coroutine sleeps on."""
+"""The event loop of a worker process, and the event that wakes the main coroutine."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import select
 import selectors
 from typing import Any
 
-# The number of file descriptors that select can watch.
+# select() can watch only file descriptors below this number.
 SELECT_LIMIT = 1024
-# Longer timeouts do not need microseconds, so they are not worth another system call.
+# Timeouts of this many seconds or more do not need microsecond precision. Microsecond precision
+# costs another system call.
 FINE_BELOW = 0.02
 
 
 class Wakeup:
-    """A resettable event for one waiter, with as little work as possible between set and wake.
+    """A resettable event for one waiter, with minimal work between `set` and the wakeup.
 
-    A waiter that comes after `set` does not sleep.
+    If `set` was called before `wait`, the waiter does not sleep.
     """
 
     def __init__(self) -> None:
@@ -25,16 +26,16 @@ class Wakeup:
         self._is_set = False
 
     def set(self) -> None:
-        """Wake the waiter now, or as soon as it waits."""
+        """Wake the waiter, or let the next `wait` return at once."""
         self._is_set = True
         self._wake()
 
     def clear(self) -> None:
-        """Forget earlier calls of set."""
+        """Reset the event, so that earlier calls to `set` have no effect."""
         self._is_set = False
 
     async def wait(self, seconds: float | None) -> None:
-        """Return when set is called, or after this many seconds."""
+        """Return when `set` is called, or after this many seconds."""
         if self._is_set:
             return
         self._waiter = self._loop.create_future()
@@ -54,8 +55,9 @@ class Wakeup:
 def new_event_loop() -> asyncio.AbstractEventLoop:
     """Return the event loop that the application configured.
 
-    Python's default loop gets a selector that keeps short timeouts to the microsecond. Plain epoll
-    rounds up to whole milliseconds, which would delay a job of 10 ms by a twentieth.
+    Python's default loop gets a selector whose short timeouts have microsecond precision.
+    Plain epoll rounds timeouts up to whole milliseconds. This rounding would delay a job of 10 ms
+    by 5%.
     """
     loop = asyncio.new_event_loop()
     if type(loop) is not asyncio.SelectorEventLoop or not hasattr(selectors, "EpollSelector"):
@@ -65,8 +67,9 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 def _fine_selector() -> selectors.BaseSelector:
+    # The base class exists only on Linux, so FineSelector is defined only when it is used.
     class FineSelector(selectors.EpollSelector):
-        """An epoll selector that waits for its own epoll with select, which has microseconds."""
+        """An epoll selector whose short timeouts use select(), which has microsecond precision."""
 
         def select(self, timeout: float | None = None) -> list[tuple[Any, int]]:
             if timeout and 0 < timeout < FINE_BELOW and self.fileno() < SELECT_LIMIT:

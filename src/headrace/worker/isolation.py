@@ -1,7 +1,7 @@
-"""Isolated tasks: each runs in a process of its own, which can crash or be killed alone.
+"""Run each isolated task in its own process, so that a crash or a kill affects no other job.
 
-As a program (`python -m headrace.worker.isolation`) this module is that process: it reads a job
-from a socket, runs it, sends the outcome back and waits for the next job.
+Each isolated process runs `python -m headrace.worker.isolation`. This program reads a job from a
+socket, runs the job, sends back the outcome and waits for the next job.
 """
 
 from __future__ import annotations
@@ -23,21 +23,20 @@ import msgspec
 
 from headrace.app.app import App
 from headrace.app.context import Context, enter
-from headrace.app.tracing import RunSpan
+from headrace.app.tracing_hooks import RunSpan
 from headrace.engine.record import decode_record
 from headrace.operations.popping import Popped
-from headrace.worker.run import (
+from headrace.worker.settings import load_app
+from headrace.worker.task_call import (
     Crashed,
     Done,
     Failed,
     Outcome,
     Run,
     Snoozed,
-    outcome_of_error,
-    pack_result,
+    outcome_of_call,
     read_call,
 )
-from headrace.worker.settings import load_app
 
 pack = msgspec.msgpack.encode
 unpack = msgspec.msgpack.decode
@@ -52,13 +51,14 @@ OUTCOMES: dict[str, type[Outcome]] = {kind.__name__: kind for kind in (Done, Fai
 
 
 class IsolatedProcesses:
-    """Processes that run one job at a time; idle ones are kept for the next job."""
+    """Runs jobs in processes, one job per process at a time, and reuses idle processes."""
 
     def __init__(self, app_path: str, most: int) -> None:
         self._app_path = app_path
         self._idle: deque[IsolatedProcess] = deque()
         self._free = asyncio.Semaphore(most)
-        # Loading an app takes CPU time: more processes than cores at once would all start later.
+        # Loading an app takes CPU time, so starting more processes than cores at once would delay
+        # all of these processes.
         self._starting = asyncio.Semaphore(os.cpu_count() or 1)
 
     async def run(
@@ -66,7 +66,7 @@ class IsolatedProcesses:
     ) -> Outcome:
         """Run a job and return its outcome; raises Crashed if the process died.
 
-        Cancelling this kills the process.
+        Cancelling this coroutine kills the process.
         """
         async with self._free:
             process = await self._take_process()
@@ -87,7 +87,7 @@ class IsolatedProcesses:
         if process := self._take_idle():
             return process
         async with self._starting:
-            # A process may have become idle meanwhile.
+            # A process may have become idle while this call waited for the semaphore.
             if process := self._take_idle():
                 return process
             process = await IsolatedProcess.start(self._app_path)
@@ -107,14 +107,14 @@ class IsolatedProcesses:
             process.kill()
         return None
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Kill the idle processes."""
         while self._idle:
             self._idle.pop().kill()
 
 
 class IsolatedProcess:
-    """The worker's side of one isolated process."""
+    """The worker's handle for one isolated process."""
 
     def __init__(self, child: Popen, sock: socket.socket, reader: Any, writer: Any) -> None:
         self._child = child
@@ -126,7 +126,7 @@ class IsolatedProcess:
 
     @classmethod
     async def start(cls, app_path: str) -> IsolatedProcess:
-        """Start a process, which then loads the app."""
+        """Start a process, but do not wait until the process has loaded the app."""
         ours, theirs = socket.socketpair()
         with theirs:
             child = _start_program(app_path, theirs.fileno())
@@ -139,9 +139,9 @@ class IsolatedProcess:
         return cls(child, ours, reader, writer)
 
     def _shut_down_socket(self) -> None:
-        """End the connection of a dead process, whose children may still hold the other end.
+        """End the connection of a dead process, because its children may hold the other end open.
 
-        Data that it has sent can still be read.
+        The worker can still read data that the process has sent.
         """
         with suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
@@ -165,7 +165,7 @@ class IsolatedProcess:
         return not _is_dead(self._child)
 
     async def cause_of_death(self) -> str:
-        """Wait until the process is dead and return a sentence that says how it ended."""
+        """Wait until the process is dead, and describe how the process ended."""
         try:
             await asyncio.to_thread(_wait_for_death, self._child)
         finally:
@@ -216,7 +216,7 @@ class DeathWatch:
 
 
 def _open_pidfd(child: Popen) -> int | None:
-    """Return a file descriptor that is readable once the process is dead; None without pidfds."""
+    """Return a pidfd, which is readable once the process is dead; None if the OS has no pidfds."""
     try:
         return os.pidfd_open(child.pid)
     except (AttributeError, OSError):
@@ -256,10 +256,11 @@ def _start_program(app_path: str, socket_number: int) -> Popen:
 
 
 def main() -> None:
-    """Run jobs for the worker at the other end of a socket until it closes."""
+    """Run jobs for the worker at the other end of a socket until the socket closes."""
     app_path, socket_number, worker_pid = sys.argv[1:]
     _die_with(int(worker_pid))
-    # A signal to the whole group is for the worker. It closes the socket when the job has ended.
+    # If a signal is sent to the whole process group, only the worker reacts to the signal. The
+    # worker then closes the socket after the job has ended, and this process exits.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: None)
     app = load_app(app_path)
@@ -277,19 +278,22 @@ def main() -> None:
 
 
 def _valid(value: Any) -> Any:
-    """Replace invalid Unicode, which messages of users' exceptions may contain."""
+    """Replace invalid Unicode in a string.
+
+    The messages of users' exceptions may contain invalid Unicode.
+    """
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
 def _die_with(worker_pid: int) -> None:
-    """Let the kernel kill this process with its worker: another worker gets the job then."""
+    """Let the kernel kill this process if the worker dies: another worker will run the job."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != worker_pid:
         sys.exit(1)
 
 
 def run_isolated(app: App, popped: Popped, trace: dict[str, str] | None) -> Outcome:
-    """Run a job in this process and return its outcome; the worker reports it to the server."""
+    """Run a job in this process and return the outcome, for the worker to send to the server."""
     run = Run(popped, Context(app, popped))
     if trace is not None and app.telemetry is not None:
         run.context.span = app.telemetry.join_run(trace)
@@ -299,9 +303,9 @@ def run_isolated(app: App, popped: Popped, trace: dict[str, str] | None) -> Outc
         value: Any = call.task.function(**call.arguments)
         if inspect.iscoroutine(value):
             value = asyncio.run(value)
-        return Done(pack_result(app, value))
     except Exception as error:  # noqa: BLE001 - every error is the job's outcome
-        return outcome_of_error(app, popped, error, run.envelope)
+        return outcome_of_call(app, run, None, error)
+    return outcome_of_call(app, run, value, None)
 
 
 if __name__ == "__main__":

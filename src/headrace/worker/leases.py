@@ -1,7 +1,8 @@
-"""The leases of a worker: which jobs it holds, which leases were lost, and lease renewal.
+"""Track and renew the leases of a worker, and handle leases that the worker has lost.
 
-This differs from operations/held_leases.py, which tracks the leases that user code holds: here one
-event loop owns the jobs, they are held by strong references, and the server can hand jobs over.
+This module serves workers; operations/held_leases.py tracks the leases that user code holds.
+Workers differ from user code in two ways: one event loop owns all jobs of a worker and keeps strong
+references to them, and the server can hand over jobs to a worker.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from headrace.client.lease import Lease
 from headrace.engine import keys
 from headrace.engine.record import decode_record, text_bytes
 from headrace.operations.batches import Row, in_batches
+from headrace.operations.channel_listener import ListeningState
 from headrace.operations.core import Core
 from headrace.operations.finishing import heartbeat_call
 from headrace.operations.held_leases import Proof
@@ -25,23 +27,23 @@ from headrace.operations.lease_watch import (
     find_lost_leases,
     read_lease_notice,
 )
-from headrace.operations.listening import ListeningState
 from headrace.operations.popping import Popped
 from headrace.operations.requests import raw
 from headrace.operations.values import payload_of
 from headrace.transport.drive import Operation, drive
 from headrace.worker.sources import QueueSources
 
-# The number of early loss notices to remember.
+# The maximum number of stored loss notices for jobs that have not arrived yet.
 MOST_EARLY = 1000
-# How often a lease is renewed within its length.
+# The number of renewals within the length of a lease or the TTL of a session.
 RENEWALS = 3
-# A notice that there may be work. It concerns no held job.
+# A list of lost leases contains this value for each notice of new work. The reason, job id and
+# token are empty, because such a notice does not concern a held job.
 WORK_NOTICE: LostLease = ("", ("", ""))
 
 
 class WorkerLeases:
-    """The jobs that a worker holds, by id and token; reports each lost lease once."""
+    """Holds the jobs of a worker by id and token, and reports each lost lease once."""
 
     def __init__(self, worker: str, on_lost: Callable[[Any, str], None]) -> None:
         self.worker = worker
@@ -50,14 +52,14 @@ class WorkerLeases:
         self._early: dict[Proof, str] = {}
 
     def add(self, proof: Proof, job: Any) -> bool:
-        """Hold a job; return False if it is held already or its lease was lost before this call."""
+        """Hold a job; return False if the job is already held or its lease is already lost."""
         if proof in self._held or (self._early and self._early.pop(proof, None) is not None):
             return False
         self._held[proof] = job
         return True
 
     def remove(self, proof: Proof) -> bool:
-        """Stop holding a job; return False if its lease was lost before."""
+        """Stop holding a job; return False if its lease is already lost."""
         return self._held.pop(proof, None) is not None
 
     def jobs(self) -> list[Any]:
@@ -65,23 +67,23 @@ class WorkerLeases:
         return list(self._held.values())
 
     def proofs(self) -> list[Proof]:
-        """Return id and token of every held job."""
+        """Return the id and the token of every held job."""
         return list(self._held)
 
     def expects(self, proof: Proof) -> bool:
-        """Return whether this job is held under this token."""
+        """Return whether this job is held with this token."""
         return proof in self._held
 
     def lose(self, reason: str, proof: Proof) -> None:
-        """Stop holding a job whose lease the server ended, and report it."""
+        """Stop holding a job whose lease the server ended, and report the loss."""
         job = self._held.pop(proof, None)
         if job is not None:
             self._on_lost(job, reason)
-            return
-        self.ignore_later(proof, reason)
+        else:
+            self.ignore_later(proof, reason)
 
     def ignore_later(self, proof: Proof, reason: str) -> None:
-        """Ignore a hand-over notice or pop reply that arrives later for this job and token."""
+        """Ignore any later hand-over notice or pop reply for this job and token."""
         self._early[proof] = reason
         if len(self._early) > MOST_EARLY:
             del self._early[next(iter(self._early))]
@@ -97,8 +99,8 @@ def worker_notices(
 ) -> ListeningState[LostLease]:
     """Return the state of a subscription to the channels of the queues and of the worker.
 
-    It covers every shard. `on_gap` is called when notices may have been missed: the worker may then
-    hold jobs that it does not know.
+    The subscription covers every shard. `on_gap` is called when the worker may have missed notices.
+    In a missed notice, the server may have handed over a job that the worker does not know about.
     """
     shards = range(core.shards)
     work = {
@@ -110,14 +112,12 @@ def worker_notices(
     own = [core.channel(shard, keys.worker_channel, leases.worker) for shard in shards]
 
     def read(channel: str, message: bytes) -> Iterable[LostLease]:
-        source = by_name.get(channel)
-        if source is None:
-            popped = read_hand_over(message)
-            if popped is None:
-                return read_lease_notice(channel, message)
+        if source := by_name.get(channel):
+            sources.wake(*source)
+        elif popped := read_hand_over(message):
             on_hand_over(popped)
-            return [WORK_NOTICE]
-        sources.wake(*source)
+        else:
+            return read_lease_notice(channel, message)
         return [WORK_NOTICE]
 
     def check() -> Operation[list[LostLease]]:
@@ -129,7 +129,7 @@ def worker_notices(
 
 
 def read_hand_over(message: bytes) -> Popped | None:
-    """Return the job that a message hands over, or None if it is another message."""
+    """Return the job that a message hands over, or None if the message hands over no job."""
     try:
         kind, job_id, packed = msgspec.msgpack.decode(message, type=tuple[str, str, msgspec.Raw])
         if kind != "handed":
@@ -142,9 +142,9 @@ def read_hand_over(message: bytes) -> Popped | None:
 
 
 def held_jobs(core: Core, worker: str, known: set[str]) -> Operation[list[Popped]]:
-    """Return the jobs that a worker holds by the server's records, except the known ones.
+    """Return the jobs that a worker holds according to the server, except the known jobs.
 
-    The jobs come without payloads.
+    The returned jobs have no payloads.
     """
     shards = range(core.shards)
     lists = yield from raw(
@@ -161,23 +161,20 @@ def held_jobs(core: Core, worker: str, known: set[str]) -> Operation[list[Popped
     records = yield from raw(
         core, [(shard, ("GET", core.key(shard, keys.job(job_id)))) for shard, job_id in unknown]
     )
-    found = [
-        Popped(job_id, decode_record(packed), packed, b"")
+    return [
+        Popped(job_id, record, packed, b"")
         for (_, job_id), packed in zip(unknown, records, strict=True)
         if packed is not None
-    ]
-    return [
-        popped
-        for popped in found
-        if popped.record.worker == worker and popped.record.state == "running"
+        and (record := decode_record(packed)).worker == worker
+        and record.state == "running"
     ]
 
 
 def end_dead_worker(client: Client, worker: str, started: set[str] | None) -> None:
-    """Release the jobs that had not started, then end the session as that of a dead worker.
+    """Release the jobs that a dead worker had not started, then end the worker's session.
 
-    This costs the started jobs a retry, so that a poison job runs out of retries. None means that
-    all jobs had started.
+    Each started job loses a retry, so that a poison job runs out of retries. If `started` is None,
+    all jobs count as started.
     """
     if started is not None:
         held = drive(client.core.transport, held_jobs(client.core, worker, started))
@@ -186,7 +183,7 @@ def end_dead_worker(client: Client, worker: str, started: set[str] | None) -> No
 
 
 async def lease_lengths(client: AsyncClient, queues: list[str]) -> dict[str, float]:
-    """Return the lease length of each queue whose leases end although the session lives."""
+    """Return the lease length of each queue whose leases do not depend on the session."""
     found = {}
     for name in queues:
         settings = await client.queue(name).settings()
@@ -197,7 +194,10 @@ async def lease_lengths(client: AsyncClient, queues: list[str]) -> dict[str, flo
 
 
 def renew_leases(core: Core, held: list[Popped]) -> Operation[None]:
-    """Renew the leases of these jobs. Lost ones are reported by notices."""
+    """Renew the leases of these jobs.
+
+    The replies are ignored, because the server sends a notice for each lease that the worker loses.
+    """
     rows: list[Row] = [(popped.id, popped.record.token, b"") for popped in held]
     if rows:
         yield from in_batches(core, rows, lambda part: heartbeat_call(part, None))

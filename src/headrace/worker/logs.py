@@ -1,4 +1,4 @@
-"""The log lines of a worker, and the interface through which it reports runs to metrics."""
+"""The log lines of a worker."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import logging
 import sys
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
-from headrace.errors import HeadraceError
 from headrace.operations.popping import Popped
-from headrace.worker.run import Done, Failed, Outcome, Run
+from headrace.printable import printable
+from headrace.worker.task_call import Done, Failed, Outcome, Run
 
 log = logging.getLogger("headrace.worker")
 
@@ -18,7 +18,7 @@ FIELDS = "headrace_fields"
 
 
 def set_up_logging(*, verbose: bool, as_json: bool) -> None:
-    """Send the log of Headrace and asyncio to stderr, as text or as JSON objects."""
+    """Send the logs of Headrace and asyncio to stderr, as text or as JSON objects."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if as_json else TextFormatter())
     for name in ("headrace", "asyncio"):
@@ -29,28 +29,35 @@ def set_up_logging(*, verbose: bool, as_json: bool) -> None:
 
 
 def log_event(level: int, message: str, **fields: Any) -> None:
-    """Log a message with the objects it concerns as fields."""
+    """Log a message with additional fields, such as the name of the worker."""
     if log.isEnabledFor(level):
         log.log(level, message, extra={FIELDS: fields})
 
 
 class TextFormatter(logging.Formatter):
-    """Formats a line as time, level and message, followed by name=value."""
+    """Formats a record as time, level and message, followed by fields such as id=42.
+
+    Control characters are escaped, because the values contain data of jobs.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
+        """Return the log line for a record."""
         at = datetime.fromtimestamp(record.created).astimezone()
         fields = "".join(f" {name}={_quoted(value)}" for name, value in _fields(record).items())
         line = f"{at:%H:%M:%S}.{at.microsecond // 1000:03d} {record.levelname:<7} "
-        line += f"{record.getMessage()}{fields}"
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        line += f"{printable(record.getMessage())}{fields}"
+        if not record.exc_info:
+            return line
+        # The lines are indented, so that the message of an exception cannot imitate a log line.
+        traceback = self.formatException(record.exc_info).split("\n")
+        return "\n  ".join([line, *map(printable, traceback)])
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a line as one JSON object."""
+    """Formats a record as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
+        """Return the log line for a record."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -60,7 +67,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        # msgspec refuses invalid Unicode, which users' exceptions may contain.
+        # msgspec cannot encode invalid Unicode, which users' exceptions may contain.
         return json.dumps(line, default=str)
 
 
@@ -71,52 +78,26 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 def _quoted(value: Any) -> str:
     text = str(value)
-    return repr(text) if " " in text or not text or "\n" in text else text
+    return repr(text) if " " in text or not text.isprintable() or not text else text
 
 
-class JobLog:
-    """The log lines about jobs: at most one for each run."""
-
-    def __init__(self, worker: str) -> None:
-        self._worker = worker
-        self._verbose = log.isEnabledFor(logging.DEBUG)
-
-    def finished(self, run: Run, outcome: Outcome, seconds: float) -> None:
-        """Log a failure; with --verbose also a success."""
-        if isinstance(outcome, Failed):
-            fields = {"failure": outcome.failure, "error": outcome.message[:200]}
-            message = "job failed permanently"
-            if outcome.retry_in is not None:
-                message = "job failed; will retry"
-                fields["retry_in"] = f"{outcome.retry_in:.3g}"
-            log_event(logging.WARNING, message, **_run_fields(run, seconds), **fields)
-        elif self._verbose:
-            message = "job completed" if isinstance(outcome, Done) else "job snoozed"
-            log_event(logging.DEBUG, message, **_run_fields(run, seconds))
-
-    def refused(self, popped: Popped, error: HeadraceError) -> None:
-        """Log that the server refused an outcome."""
-        log_event(
-            logging.WARNING, "server refused the job's outcome", **_job_fields(popped), reason=error
-        )
-
-    def dropped(self, popped: Popped) -> None:
-        """Log that a job is lost because its queue keeps no popped jobs."""
-        log_event(
-            logging.ERROR,
-            "job lost at shutdown: its queue removes jobs when they are popped",
-            **_job_fields(popped),
-        )
-
-    def lease_lost(self, popped: Popped, reason: str) -> None:
-        """Log that a job was cancelled or reclaimed."""
-        log_event(
-            logging.WARNING, "lease lost; stopped the job", **_job_fields(popped), reason=reason
-        )
+def log_job(level: int, message: str, popped: Popped, **fields: Any) -> None:
+    """Log a message about a job."""
+    log_event(level, message, id=popped.id, queue=popped.record.queue, **fields)
 
 
-def _job_fields(popped: Popped) -> dict[str, Any]:
-    return {"id": popped.id, "queue": popped.record.queue}
+def log_run(run: Run, outcome: Outcome, seconds: float) -> None:
+    """Log a failed run as a warning, and any other run only with --verbose."""
+    if isinstance(outcome, Failed):
+        fields = {"failure": outcome.failure, "error": outcome.message[:200]}
+        message = "job failed permanently"
+        if outcome.retry_in is not None:
+            message = "job failed; will retry"
+            fields["retry_in"] = f"{outcome.retry_in:.3g}"
+        log_event(logging.WARNING, message, **_run_fields(run, seconds), **fields)
+    elif log.isEnabledFor(logging.DEBUG):
+        message = "job completed" if isinstance(outcome, Done) else "job snoozed"
+        log_event(logging.DEBUG, message, **_run_fields(run, seconds))
 
 
 def _run_fields(run: Run, seconds: float) -> dict[str, Any]:
@@ -128,25 +109,3 @@ def _run_fields(run: Run, seconds: float) -> dict[str, Any]:
         "attempt": record.attempt,
         "run": f"{seconds:.6f}",
     }
-
-
-class Meter(Protocol):
-    """Counts the runs of worker processes.
-
-    Every process has a slot. When a process ends, its replacement takes over the slot.
-    """
-
-    def begin(self, slot: int, concurrency: int) -> None:
-        """Begin to count in this process; called before the app is loaded."""
-
-    def finished(self, run: Run, outcome: Outcome, seconds: float) -> None:
-        """Count a finished run."""
-
-    def holding(self, running: int, ready: int) -> None:
-        """Set how many jobs run, and how many are prefetched and do not run yet."""
-
-    def process_ended(self, slot: int) -> None:
-        """Note that the process of this slot has ended; the supervisor calls this."""
-
-    def keep_serving(self) -> None:
-        """Restart the metrics server if it died; the supervisor calls this every second."""

@@ -1,32 +1,32 @@
-"""Protection of other jobs against poison jobs, which kill the worker process that runs them.
+"""Protect other jobs against poison jobs. A poison job kills the worker process that runs it.
 
-When a worker process dies, the server reclaims its jobs, and each reclaim costs a retry, so that a
-poison job runs out of retries. Two measures keep this from harming innocent jobs:
+When a worker process dies, the server reclaims the jobs of the process. Each reclaim costs a retry,
+so a poison job runs out of retries. Two measures protect the other jobs of the process:
 
-- A process records which jobs it has started where its supervisor can read it. Jobs that had not
-  started cannot be the cause and are released without costing a retry.
+- A process records its started jobs in memory that the supervisor can read. Jobs that had not
+  started cannot have killed the process. The supervisor releases the jobs that had not started, and
+  a release costs no retry.
 - A job that was reclaimed twice in a row is a suspect and runs alone.
 """
 
 from __future__ import annotations
 
 import mmap
-from collections import deque
 
 from headrace.operations.popping import Popped
 from headrace.worker.sources import MOST_PREFETCHED
 
 SLOT_BYTES = 256
 RECLAIMS_IN_A_ROW = 2
-# The position of the outcome in a stage of a job's history.
+# Each stage in the history of a job is a list. This is the index of the outcome in that list.
 OUTCOME = 5
 
 
 class StartedJobs:
-    """The ids of started jobs, in memory that a process shares with the processes it forks."""
+    """The ids of started jobs, in memory that a process shares with its forked processes."""
 
     def __init__(self, concurrency: int) -> None:
-        # Room for the running jobs and for those whose outcome the server does not know yet.
+        # There is room for the running jobs and for the jobs with an unsent outcome.
         self._count = concurrency + 3 * MOST_PREFETCHED
         self._memory = mmap.mmap(-1, self._count * SLOT_BYTES)
         self._free = list(range(self._count))
@@ -35,7 +35,8 @@ class StartedJobs:
     def add(self, job_id: str) -> None:
         """Record that a job starts.
 
-        Threads call this too, so every step is a single operation on a list or a dict.
+        Several threads may call this method at the same time. No lock is needed, because every step
+        is a single operation on a list or a dict.
         """
         name = job_id.encode()
         if self._free and len(name) < SLOT_BYTES:
@@ -45,14 +46,14 @@ class StartedJobs:
             self._memory[at] = len(name)
 
     def remove(self, job_id: str) -> None:
-        """Forget a job: the server knows its outcome, or the lease was lost."""
+        """Remove a job when the server has the job's outcome or when the job's lease is lost."""
         slot = self._slots.pop(job_id, None)
         if slot is not None:
             self._memory[slot * SLOT_BYTES] = 0
             self._free.append(slot)
 
     def ids(self) -> set[str]:
-        """Return the ids that any process recorded here."""
+        """Return the ids that any process has recorded in this shared memory block."""
         found = set()
         for at in range(0, self._count * SLOT_BYTES, SLOT_BYTES):
             if length := self._memory[at]:
@@ -65,9 +66,9 @@ class StartedJobs:
 
 
 def is_suspect(popped: Popped) -> bool:
-    """Return whether the last two attempts of a job ended with the death of their workers.
+    """Return whether the last two attempts of a job each ended with the death of the worker.
 
-    Attempts that were released do not count.
+    Released attempts do not count.
     """
     history = popped.record.history
     if popped.record.attempt <= RECLAIMS_IN_A_ROW or not isinstance(history, list):
@@ -77,40 +78,41 @@ def is_suspect(popped: Popped) -> bool:
 
 
 class SuspectJobs:
-    """The suspects that a worker holds. While it holds any, it starts and pops nothing else."""
+    """Holds at most one suspect.
+
+    While a suspect is held, the worker pops no other job and runs the suspect alone.
+    """
 
     def __init__(self) -> None:
-        self._waiting: deque[Popped] = deque()
-        self._running: Popped | None = None
-        # Whether the last popped job was a suspect: the next one may be a suspect too.
+        self._held: Popped | None = None
+        self._is_running = False
+        # True if the last popped job was a suspect. The worker then pops one job at a time, because
+        # the next job may be a suspect too.
         self.careful = False
 
     def __bool__(self) -> bool:
-        return self._running is not None or bool(self._waiting)
+        return self._held is not None
 
     def add(self, popped: Popped) -> bool:
-        """Keep a suspect; return False if it must be released because another one waits or runs."""
+        """Hold a suspect; return False if another suspect is already held."""
         self.careful = True
-        if self:
+        if self._held is not None:
             return False
-        self._waiting.append(popped)
+        self._held = popped
         return True
 
     def start(self) -> Popped | None:
-        """Return the suspect that may run now, alone."""
-        if self._running is not None or not self._waiting:
+        """Mark the waiting suspect as running and return it; return None if no suspect waits."""
+        if self._is_running or self._held is None:
             return None
-        self._running = self._waiting.popleft()
-        return self._running
+        self._is_running = True
+        return self._held
 
     def forget(self, popped: Popped) -> None:
-        """Forget a job that finished or whose lease was lost."""
-        if self._running is popped:
-            self._running = None
-        elif popped in self._waiting:
-            self._waiting.remove(popped)
+        """Stop holding a job that has finished or whose lease was lost."""
+        if self._held is popped:
+            self._held, self._is_running = None, False
 
-    def take_waiting(self) -> list[Popped]:
-        """Remove and return the suspects that have not started."""
-        found, self._waiting = list(self._waiting), deque()
-        return found
+    def waiting(self) -> Popped | None:
+        """Return the held suspect if it has not started, otherwise None."""
+        return None if self._is_running else self._held

@@ -1,4 +1,4 @@
-"""A worker process from its start to its exit. The supervisor forks it."""
+"""A worker process, from its fork by the supervisor to its exit."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from headrace.app.app import App
 from headrace.client.client import AsyncClient
 from headrace.engine.check import text
 from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
+from headrace.operations.durability import require_support
 from headrace.operations.requests import load
 from headrace.operations.writes import recover_transactions
 from headrace.transport.drive import drive_async
 from headrace.worker.event_loop import new_event_loop
-from headrace.worker.logs import Meter, log_event
+from headrace.worker.logs import log_event
+from headrace.worker.meter import Meter
 from headrace.worker.poison import StartedJobs
 from headrace.worker.settings import ServedQueue, WorkerSettings, load_app
 from headrace.worker.supervised_process import (
@@ -32,19 +34,17 @@ from headrace.worker.supervised_process import (
     Hello,
     PipeEnds,
 )
+from headrace.worker.task_call import put_crons
 from headrace.worker.worker_loop import WorkerLoop
 
 # Exit codes of a worker process. Any other code is a crash.
 DRAINED, SERVER_AWAY, RECYCLED, UNUSABLE = 0, 69, 75, 78
 
-# The scripts of the main loop: composed before the fork, loaded before the first job.
-SCRIPTS = ("pop", "complete", "fail", "release", "check_leases", "heartbeat")
-
 CHECK_SECONDS = 1.0
 CRON_SECONDS = 30.0
-# How often to look for unfinished Spark writes; the first time is at the start.
+# Seconds between two searches for unfinished Spark writes. The first search is at startup.
 WRITES_SECONDS = 60.0
-# How long the server may be silent before that is logged.
+# Seconds without an answer from the server before the process logs a warning.
 SILENT_SECONDS = 1.0
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -57,14 +57,14 @@ def main(
     meter: Meter | None,
     started_jobs: StartedJobs,
 ) -> int:
-    """Work as a worker process until it is to stop, and return the exit code."""
+    """Run a worker process until it must stop, and return the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if meter is not None:
         meter.begin(slot, settings.concurrency)
     found = _usable(settings)
     if found is None:
         return UNUSABLE
-    # asyncio.run would wait for every task that does not let itself be cancelled.
+    # asyncio.run would wait forever for an asyncio task that ignores its cancellation.
     loop = new_event_loop()
     asyncio.set_event_loop(loop)
     working = loop.create_task(_work(*found, name, settings, pipes, meter, started_jobs))
@@ -75,13 +75,13 @@ def main(
             log_event(logging.ERROR, "cannot use the server; exiting", worker=name, reason=error)
             return SERVER_AWAY
         except (SystemExit, KeyboardInterrupt):
-            # Raised in an asyncio task that a job has started. A job cannot end the process.
+            # An asyncio task of a job raised this exception. A job must not end the process.
             if working.done():
                 raise
 
 
 def _usable(settings: WorkerSettings) -> tuple[App, tuple[ServedQueue, ...]] | None:
-    """Return the app and the queues to serve; log the reason and return None if that fails."""
+    """Return the app and the queues to serve; if the app is unusable, log why and return None."""
     try:
         app = load_app(settings.app)
         queues = settings.queues or queues_of(app)
@@ -99,12 +99,12 @@ def _usable(settings: WorkerSettings) -> tuple[App, tuple[ServedQueue, ...]] | N
 
 
 def queues_of(app: App) -> tuple[ServedQueue, ...]:
-    """Return the queues of an app's tasks; raises InvalidArgument if it has no tasks."""
+    """Return the queues of an app's tasks; raises InvalidArgument if the app has no tasks."""
     names = {task.settings["queue"]: None for task in app.tasks.values()}
     if not names:
         raise InvalidArgument(
-            f"app {app.name!r} has no tasks; import the modules with its tasks in the module of "
-            "the app, or name the queues with --queues"
+            f"app {app.name!r} has no tasks; import the modules that define its tasks into "
+            "the app's module, or name the queues with --queues"
         )
     return tuple(ServedQueue(name) for name in names)
 
@@ -119,8 +119,9 @@ async def _work(
     started_jobs: StartedJobs,
 ) -> int:
     client = await _connect(app, name)
-    await drive_async(client.core.transport, load(client.core, SCRIPTS))
-    await put_crons(app, client)
+    await drive_async(client.core.transport, load(client.core))
+    await drive_async(client.core.transport, require_support(client.core, client.core.durability))
+    await drive_async(client.core.transport, put_crons(app, client.core))
     loop = asyncio.get_running_loop()
     worker = WorkerLoop(app, client, name, queues, settings, meter, started_jobs)
     lifetime = ProcessLifetime(app, client, worker, settings)
@@ -145,7 +146,7 @@ async def _connect(app: App, name: str) -> AsyncClient:
 
 
 async def _cancel_remaining_tasks() -> None:
-    """Cancel stopped tasks and give them a second to clean up, but no more."""
+    """Cancel the remaining asyncio tasks and wait at most one second for their cleanup."""
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
         task.cancel()
@@ -153,14 +154,11 @@ async def _cancel_remaining_tasks() -> None:
         await asyncio.wait(rest, timeout=CANCEL_SECONDS)
 
 
-async def put_crons(app: App, client: AsyncClient) -> None:
-    """Create or update the schedules of the app's cron tasks on the server."""
-    for name, rule in app.crons.items():
-        await drive_async(client.core.transport, app.tasks[name].schedule(client.core, **rule))
-
-
 async def finish_writes(client: AsyncClient) -> None:
-    """Finish Spark writes whose driver died. With a single shard the server does so itself."""
+    """Finish Spark writes whose driver died.
+
+    A server with a single shard finishes such writes itself.
+    """
     if client.core.shards == 1:
         return
     try:
@@ -171,7 +169,7 @@ async def finish_writes(client: AsyncClient) -> None:
     for write in finished:
         log_event(
             logging.ERROR if write.lost else logging.INFO,
-            "finished a Spark write that its driver left open",
+            "finished a Spark write that its driver left unfinished",
             write=write.id,
             rows=write.rows,
             lost=write.lost,
@@ -179,7 +177,7 @@ async def finish_writes(client: AsyncClient) -> None:
 
 
 class ProcessLifetime:
-    """Decides when a worker process ends: on a signal, with its supervisor, or to be recycled."""
+    """Ends a worker process: on a signal, to recycle the process, or if its supervisor died."""
 
     def __init__(
         self, app: App, client: AsyncClient, worker: WorkerLoop, settings: WorkerSettings
@@ -188,7 +186,7 @@ class ProcessLifetime:
         self._client = client
         self.worker = worker
         self.recycling = False
-        # The result is False if the process is to stop before its session has started.
+        # The future has the result False if the process must stop before its session starts.
         self.session_started: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._settings = settings
         self._stopping = False
@@ -196,7 +194,7 @@ class ProcessLifetime:
         self._working: asyncio.Future[None] | None = None
 
     async def work(self) -> None:
-        """Work until every job has finished or is released, or the server does not answer."""
+        """Work until every job has finished or is released, or the server stops answering."""
         watching = asyncio.create_task(self.watch())
         self._working = asyncio.ensure_future(self.worker.work())
         await asyncio.wait([self._working])
@@ -205,7 +203,7 @@ class ProcessLifetime:
             self._working.result()
 
     def stop(self) -> None:
-        """Let running jobs finish; release them when the drain time is over."""
+        """Let running jobs finish, and release jobs that still run after the drain time."""
         if self._stopping:
             return
         self._stopping = True
@@ -214,7 +212,7 @@ class ProcessLifetime:
         asyncio.get_running_loop().call_later(self._settings.drain, self._release_all)
 
     def read_supervisor(self, read_end: int) -> None:
-        """Read a message of the supervisor. If it is gone, no process keeps the session alive."""
+        """Read a message from the supervisor; if the supervisor died, release all jobs and exit."""
         message = os.read(read_end, 1)
         if message == START:
             self._set_session_started(started=True)
@@ -238,7 +236,10 @@ class ProcessLifetime:
             asyncio.get_running_loop().call_later(RELEASE_SECONDS, self._give_up)
 
     def _give_up(self) -> None:
-        """Exit although the server does not answer. The jobs return when the session ends."""
+        """Exit if the server has not accepted the releases in time.
+
+        The server redelivers the jobs when the session ends.
+        """
         if self._working is not None and self._working.cancel():
             log_event(
                 logging.WARNING,
@@ -247,7 +248,7 @@ class ProcessLifetime:
             )
 
     async def watch(self) -> None:
-        """Do periodic duties, and stop once the process has run enough jobs or grown too large."""
+        """Run periodic duties, and stop when the process reaches its limit of jobs or memory."""
         crons_put_at = time.monotonic()
         writes_checked_at = -math.inf
         while not self._stopping:
@@ -256,9 +257,10 @@ class ProcessLifetime:
                 writes_checked_at = time.monotonic()
                 await finish_writes(self._client)
             if time.monotonic() > crons_put_at + CRON_SECONDS:
-                # A server that has lost its data needs the schedules again.
+                # The server may have lost its data, including the schedules.
                 crons_put_at = time.monotonic()
-                await put_crons(self._app, self._client)
+                core = self._client.core
+                await drive_async(core.transport, put_crons(self._app, core))
             if reason := self._reason_to_recycle():
                 log_event(
                     logging.INFO,

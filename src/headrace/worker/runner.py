@@ -1,4 +1,4 @@
-"""Runs jobs: async tasks in the event loop, sync tasks in threads, isolated tasks in processes."""
+"""Run async tasks in the event loop, sync tasks in threads and isolated tasks in processes."""
 
 from __future__ import annotations
 
@@ -18,37 +18,22 @@ from headrace.app.app import App
 from headrace.app.context import Context, enter, mark_lost
 from headrace.operations.popping import Popped
 from headrace.worker.isolation import IsolatedProcesses
-from headrace.worker.run import (
-    Done,
-    Outcome,
-    Run,
-    TaskCall,
-    Timeout,
-    Unwritable,
-    outcome_of_error,
-    pack_result,
-    read_call,
-)
+from headrace.worker.task_call import Outcome, Run, TaskCall, Timeout, outcome_of_call, read_call
 
-# Seconds that a thread has to notice that its lease is lost, before it is interrupted.
+# After a lost lease, a thread is interrupted if its task does not end within this many seconds.
 NOTICE_SECONDS = 1.0
 
 OnStart = Callable[[Popped], None]
 OnFinish = Callable[[Run, Outcome], None]
-# A run with what its function returned or raised.
+# A run, the return value of its function, and the exception that the function raised.
 FinishedRun = tuple[Run, Any, BaseException | None]
 
 
 class Runner:
-    """The running jobs of a worker. Each run ends once: by itself, by timeout or by stop."""
+    """Runs the jobs of a worker. Each run ends once: by itself, by its timeout or by `stop`."""
 
     def __init__(
-        self,
-        app: App,
-        app_path: str,
-        concurrency: int,
-        on_start: OnStart,
-        on_finish: OnFinish,
+        self, app: App, app_path: str, concurrency: int, on_start: OnStart, on_finish: OnFinish
     ) -> None:
         self._app = app
         self._on_start = on_start
@@ -59,7 +44,7 @@ class Runner:
         self.running: set[Run] = set()
 
     def start(self, popped: Popped) -> Run:
-        """Start a job. `on_finish` gets its outcome, perhaps before this method returns."""
+        """Start a job. `on_finish` receives the outcome, possibly before this method returns."""
         run = Run(popped, Context(self._app, popped))
         run.started = time.perf_counter()
         self.running.add(run)
@@ -80,7 +65,10 @@ class Runner:
         return run
 
     def stop(self, run: Run) -> None:
-        """Stop a run whose outcome no longer counts; a thread first gets a second to notice."""
+        """Stop a run whose outcome no longer counts.
+
+        If the run is in a thread, the thread is interrupted one second later.
+        """
         self._forget(run)
         mark_lost(run.context)
         if isinstance(run.handle, asyncio.Task):
@@ -88,11 +76,11 @@ class Runner:
         else:
             self._loop.call_later(NOTICE_SECONDS, self._threads.interrupt, run)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """End the idle isolated processes."""
-        await self._isolated.close()
+        self._isolated.close()
 
-    # in the loop, in a thread, in a process
+    # run a job in the event loop, in a thread or in a process
 
     async def _in_loop(self, run: Run, call: TaskCall) -> None:
         run.started = time.perf_counter()
@@ -134,7 +122,7 @@ class Runner:
         self._on_start(run.popped)
         self._limit_time(run, call)
 
-    # the end of a run
+    # end a run
 
     def _limit_time(self, run: Run, call: TaskCall) -> None:
         run.started = time.perf_counter()
@@ -152,16 +140,8 @@ class Runner:
             self._threads.interrupt(run)
 
     def _end(self, run: Run, value: Any = None, error: BaseException | None = None) -> None:
-        if run.over:
-            return
-        try:
-            result = b"" if error is not None else pack_result(self._app, value)
-            outcome: Outcome = Done(result)
-        except Unwritable as unwritable:
-            error = unwritable
-        if error is not None:
-            outcome = outcome_of_error(self._app, run.popped, error, run.envelope)
-        self._finish(run, outcome)
+        if not run.over:
+            self._finish(run, outcome_of_call(self._app, run, value, error))
 
     def _finish(self, run: Run, outcome: Outcome) -> None:
         if not run.over:
@@ -178,13 +158,13 @@ class Runner:
 
 
 class Interrupted(BaseException):
-    """Raised in a thread whose job ran longer than its timeout, or whose lease was lost."""
+    """Raised in a thread if the job in the thread timed out or lost its lease."""
 
 
 class TaskThreads:
-    """A limited number of threads, started when needed. The event loop collects what they return.
+    """Runs jobs in a limited number of threads. The event loop collects the outcomes.
 
-    An interrupted thread no longer counts: another one is started in its place.
+    Threads are started when needed. When a thread is interrupted, a new thread replaces it.
     """
 
     def __init__(self, most: int, wake: Callable[[], None]) -> None:
@@ -199,7 +179,7 @@ class TaskThreads:
         self._woken = False
 
     def start(self, run: Run) -> None:
-        """Run this as soon as a thread is free."""
+        """Run a job as soon as a thread is free."""
         with self._lock:
             self._waiting += 1
             if self._count < self._most and self._waiting > self._count - len(self._busy):
@@ -209,15 +189,12 @@ class TaskThreads:
 
     def finished(self) -> list[FinishedRun]:
         """Return the runs that have finished since the last call."""
-        # This comes first: what threads add from now on is found below or causes another wake.
+        # Reset the flag first, because a run that a thread adds later must wake the loop again.
         self._woken = False
-        found = []
-        while self._done:
-            found.append(self._done.popleft())
-        return found
+        return [self._done.popleft() for _ in range(len(self._done))]
 
     def interrupt(self, run: Run) -> None:
-        """Raise Interrupted in the thread of a run, at its next Python step, and replace it."""
+        """Raise Interrupted at the next bytecode of a run's thread, and replace the thread."""
         with self._lock:
             for ident, busy in self._busy.items():
                 if busy is run:
@@ -232,24 +209,25 @@ class TaskThreads:
 
     def _main(self) -> None:
         ident = threading.get_ident()
-        # Interrupted may arrive as late as here. The thread has been replaced then, so it ends.
+        # The exception Interrupted may be raised in this thread after the job has ended. Another
+        # thread has then already replaced this thread, so this thread ends.
         with suppress(BaseException):
             while self._run_next(ident):
                 pass
 
     def _run_next(self, ident: int) -> bool:
-        """Run one job; return False if the thread was replaced meanwhile."""
+        """Run one job; return False if the thread was replaced during the job."""
         run = self._work.get()
         with self._lock:
             self._waiting -= 1
             if run.over:
-                # It timed out before a thread was free.
+                # The job timed out before a thread was free.
                 return True
             self._busy[ident] = run
         value, error = None, None
         try:
             if run.over:
-                # Its lease was lost, or it was released, before a thread was free.
+                # The job was released or lost its lease before a thread was free.
                 return self._is_current(ident)
             value = copy_context().run(run.handle)
         except BaseException as raised:  # noqa: BLE001 - every exception is the job's outcome
@@ -263,6 +241,6 @@ class TaskThreads:
         return True
 
     def _is_current(self, ident: int) -> bool:
-        """Mark a thread as free; return False if it was interrupted and replaced."""
+        """Mark a thread as free; return False if the thread was interrupted and replaced."""
         with self._lock:
             return self._busy.pop(ident, None) is not None

@@ -1,4 +1,4 @@
-"""The options and queues of `headrace work`, and the app that its MODULE:APP argument names."""
+"""The options of `headrace work`, and a function that imports the app."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SESSION_TTL = 3.0
 
 @dataclass(frozen=True, slots=True)
 class ServedQueue:
-    """A queue that a worker serves, with its weight."""
+    """A queue that a worker serves, with the weight of the queue."""
 
     name: str
     weight: float = 1.0
@@ -26,8 +26,8 @@ class ServedQueue:
 class WorkerSettings:
     """The checked options of `headrace work`.
 
-    Without queues, the worker serves those of the app's tasks. Without weights, it serves queues
-    in strict order.
+    If `queues` is empty, the worker serves the queues of the app's tasks. Unless `weighted` is
+    true, the worker serves its queues in strict order.
     """
 
     app: str
@@ -46,10 +46,10 @@ class WorkerSettings:
 
 
 def read_queues(listed: str) -> tuple[tuple[ServedQueue, ...], bool]:
-    """Return the queues that a text lists, and whether they have weights.
+    """Parse a list of queues; return the queues and whether the list contains weights.
 
-    "mail,default" is served in that order, "mail:3,default:1" by weight. Raises InvalidArgument if
-    a queue is listed twice or a weight is not a positive number.
+    A worker serves "mail,default" in strict order and "mail:3,default:1" by weight. Raises
+    InvalidArgument if a queue is listed twice or a weight is not a positive number.
     """
     served = tuple(_read_queue(part.strip()) for part in listed.split(",") if part.strip())
     names = [queue.name for queue in served]
@@ -68,15 +68,16 @@ def _read_queue(part: str) -> ServedQueue:
         share = 0
     if not name or not 0 < share < float("inf"):
         raise InvalidArgument(
-            f"{part!r} is not a queue with a positive weight; write it like mail:3"
+            f"{part!r} is not a queue with a positive weight; write a weight like mail:3"
         )
     return ServedQueue(name, share)
 
 
 def load_app(path: str) -> App:
-    """Import and return the app that a path such as shop.tasks:app names.
+    """Import and return the app at a path such as shop.tasks:app.
 
-    The current directory is searched too. Raises InvalidArgument if there is no such module or app.
+    The import also searches the current directory. Raises InvalidArgument if the module or the app
+    does not exist.
     """
     module_name, colon, attribute = path.partition(":")
     if not module_name or (colon and not attribute):

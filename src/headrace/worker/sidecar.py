@@ -1,12 +1,13 @@
-"""A session that a sidecar process keeps alive for as long as its owner lives.
+"""A sidecar process that keeps a session alive for as long as the session's owner process lives.
 
-The sidecar runs no user code, so nothing that the owner does can keep it from renewing the session,
-not even holding the interpreter lock. It renews nothing for an owner that is dead or stopped: when
-its stdin is closed, it releases the jobs that the owner had not started and ends the session as
-that of a dead worker.
+The sidecar runs no user code, so it can renew the session even while user code holds the owner's
+interpreter lock. The sidecar does not renew the session of an owner that is dead or stopped. When
+the owner dies, the stdin of the sidecar closes. The sidecar then calls `end_dead_worker`, which
+releases the jobs that the owner had not started and ends the session.
 
-The first line of its stdin is a SidecarOrder. Each further line lists the started jobs; an empty
-line says that the owner is done. On stdout it writes one word a line: STARTED or WATCHED_ENDED.
+The first line of the sidecar's stdin is a SidecarOrder. Each further line lists the started jobs.
+An empty line means that the owner is done. The sidecar writes STARTED to stdout when it has started
+the session, and WATCHED_ENDED when the watched session has ended.
 """
 
 from __future__ import annotations
@@ -21,23 +22,19 @@ from typing import IO, cast
 
 import msgspec
 
-from headrace.client import connect as connecting
 from headrace.client.client import Client
 from headrace.client.session import Session
 from headrace.engine import keys
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.operations.requests import raw
 from headrace.transport.drive import drive
-from headrace.worker.leases import end_dead_worker
-from headrace.worker.supervised_process import is_stopped
+from headrace.worker.leases import RENEWALS, end_dead_worker
+from headrace.worker.supervised_process import connect_for_sessions, is_stopped, start_session
 
 STARTED, WATCHED_ENDED = b"started\n", b"ended\n"
 
-RENEWALS = 3
-CONNECT_SECONDS = 1.0
-RETRY_FOR = 0.5
 RETRY_PAUSE = 0.2
-# After an outage, the owner of a watched session has this long to start it again.
+# After an outage, the owner of a watched session has this many seconds to start a new session.
 GRACE_SECONDS = 5.0
 
 
@@ -46,7 +43,7 @@ class SidecarFailed(HeadraceError):
 
 
 class SidecarOrder(msgspec.Struct):
-    """The session that a sidecar keeps, and optionally another session that it watches."""
+    """The session that a sidecar keeps alive, and optionally a session that the sidecar watches."""
 
     url: str
     namespace: str
@@ -56,11 +53,15 @@ class SidecarOrder(msgspec.Struct):
     queues: list[str] = []
     watched: str = ""
 
+    def __repr__(self) -> str:
+        """Return a text without the URL, which may contain a password."""
+        return f"<SidecarOrder {self.namespace!r} {self.worker!r}>"
+
 
 class SidecarSession:
-    """A session of this process that a sidecar process keeps alive.
+    """The session of this process, which a sidecar process keeps alive.
 
-    The constructor returns when the session has started; it raises SidecarFailed if that fails.
+    The constructor waits until the session has started, or raises SidecarFailed.
     """
 
     def __init__(
@@ -76,7 +77,8 @@ class SidecarSession:
         order = SidecarOrder(url, namespace, worker, os.getpid(), ttl, list(queues), watched)
         self.worker = worker
         self._watched_ended = False
-        # In its own process group, signals to this process do not end the sidecar first.
+        # The sidecar gets its own process group, so that signals to the group of this process do
+        # not reach the sidecar.
         self._process = subprocess.Popen(
             [sys.executable, "-m", "headrace.worker.sidecar"],
             stdin=subprocess.PIPE,
@@ -91,12 +93,12 @@ class SidecarSession:
         if not self._stdout.read(len(STARTED)):
             raise SidecarFailed(
                 f"the sidecar of worker {worker!r} exited with code {self._process.wait()} before "
-                "the session started; see its messages on stderr"
+                "the session started; see the sidecar's messages on stderr"
             )
         os.set_blocking(self._stdout.fileno(), False)
 
     def is_kept(self) -> bool:
-        """Return whether the sidecar still runs."""
+        """Return whether the sidecar is still running."""
         return self._process.poll() is None
 
     def watched_is_over(self) -> bool:
@@ -106,7 +108,7 @@ class SidecarSession:
         return self._watched_ended
 
     def set_started(self, ids: list[str] | None) -> None:
-        """Report which of the held jobs have started; None means all of them."""
+        """Report which of the held jobs have started; None means all held jobs."""
         self._write(msgspec.json.encode(ids))
 
     def end(self) -> None:
@@ -117,7 +119,7 @@ class SidecarSession:
         self._stdout.close()
 
     def _write(self, line: bytes) -> None:
-        # If the sidecar is dead, the session expires; is_kept() returns False then.
+        # If the sidecar is dead, the session expires and is_kept() returns False.
         with suppress(BrokenPipeError):
             self._stdin.write(line + b"\n")
 
@@ -132,14 +134,14 @@ class Sidecar:
         self._order = order
         self._client: Client | None = None
         self._session: Session | None = None
-        # None: all jobs that the owner holds.
+        # None means that all jobs of the owner count as started.
         self._started_jobs: set[str] | None = None
         self._unread = b""
         self._trust_watch_at = 0.0
         self._reported_end = False
 
     def run(self) -> None:
-        """Keep the session until the owner is done or dead."""
+        """Keep the session alive until the owner is done or dead."""
         pause = 0.0
         while True:
             readable, _, _ = select.select([0], [], [], pause)
@@ -152,7 +154,7 @@ class Sidecar:
                 pause = self._order.ttl / RENEWALS if self._keep() else RETRY_PAUSE
 
     def _read_stdin(self) -> bool:
-        """Read what the owner has written; return True if the owner is done or dead."""
+        """Read messages from the owner; return True if the owner is done or dead."""
         data = os.read(0, 1 << 16)
         if not data:
             self._end_as_dead()
@@ -166,37 +168,25 @@ class Sidecar:
         return False
 
     def _keep(self) -> bool:
-        """Renew the session or start a new one; return False if it must be retried soon."""
+        """Renew the session or start a new session; return False on failure."""
         try:
             if self._session is None:
                 self._start()
             elif not is_stopped(self._order.owner):
                 self._session.renew()
             self._check_watched()
-        except SessionEnded:
-            self._session = None
-            self._distrust_watch()
-            return False
-        except HeadraceError:
-            self._distrust_watch()
+        except HeadraceError as error:
+            if isinstance(error, SessionEnded):
+                self._session = None
+            self._trust_watch_at = time.monotonic() + GRACE_SECONDS
             return False
         return True
 
     def _start(self) -> None:
         order = self._order
         if self._client is None:
-            options = connecting.ConnectOptions(
-                order.url,
-                order.namespace,
-                codec="raw",
-                retry_for=RETRY_FOR,
-                timeout=CONNECT_SECONDS,
-            )
-            self._client = connecting.connect(options)
-        session = self._client.session(order.worker, ttl=order.ttl)
-        for queue in order.queues:
-            session.serve(queue)
-        self._session = session
+            self._client = connect_for_sessions(order.url, order.namespace)
+        self._session = start_session(self._client, order.worker, order.ttl, order.queues)
         _write_stdout(STARTED)
 
     def _check_watched(self) -> None:
@@ -208,9 +198,6 @@ class Sidecar:
         if not exists and time.monotonic() >= self._trust_watch_at:
             self._reported_end = True
             _write_stdout(WATCHED_ENDED)
-
-    def _distrust_watch(self) -> None:
-        self._trust_watch_at = time.monotonic() + GRACE_SECONDS
 
     def _end(self) -> None:
         if self._session is not None:
@@ -224,20 +211,18 @@ class Sidecar:
 
 
 def _write_stdout(word: bytes) -> None:
-    # If the owner died meanwhile, the end of stdin shows it.
+    # A broken pipe means that the owner died. The main loop then finds the sidecar's stdin closed.
     with suppress(BrokenPipeError):
         os.write(1, word)
 
 
 def main() -> None:
-    """Keep the session that the first line of stdin describes."""
-    line = b""
-    while not line.endswith(b"\n"):
-        byte = os.read(0, 1)
-        if not byte:
-            return
-        line += byte
-    Sidecar(msgspec.json.decode(line, type=SidecarOrder)).run()
+    """Keep alive the session that the first line of stdin describes."""
+    # A buffered read would also consume the following lines, which Sidecar.run must read.
+    with open(0, "rb", buffering=0, closefd=False) as stdin:
+        line = stdin.readline()
+    if line.endswith(b"\n"):
+        Sidecar(msgspec.json.decode(line, type=SidecarOrder)).run()
 
 
 if __name__ == "__main__":

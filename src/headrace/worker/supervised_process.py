@@ -1,4 +1,4 @@
-"""A worker process as its supervisor sees it, and the pipes between the two."""
+"""The supervisor's view of a worker process, and the pipes between supervisor and process."""
 
 from __future__ import annotations
 
@@ -12,29 +12,58 @@ from pathlib import Path
 
 import msgspec
 
+from headrace.client import connect as connecting
+from headrace.client.client import Client
 from headrace.client.session import Session
 from headrace.worker.poison import StartedJobs
 
-# Messages of the supervisor: the session has started; stop. A second STOP means stop at once.
+# Messages from the supervisor. START means that the session has started. STOP tells the process to
+# finish the running jobs and exit. A second STOP tells the process to release the running jobs and
+# exit.
 START, STOP = b"!", b"."
 
-# Seconds at shutdown for the server to accept releases, and for cancelled tasks to end.
+# At shutdown, a process waits up to RELEASE_SECONDS until the server accepts its releases, and up
+# to CANCEL_SECONDS until its cancelled tasks end.
 RELEASE_SECONDS, CANCEL_SECONDS = 5.0, 1.0
-# A process may take this much longer than its drain time before it is killed.
+# If a process takes this many seconds longer than its drain time, the supervisor kills the process.
 OVERTIME_SECONDS = RELEASE_SECONDS + CANCEL_SECONDS + 1.0
+CONNECT_SECONDS = 1.0
+# A call is retried for at most this many seconds. A session is renewed each time a third of its
+# lifetime has passed, and one broken connection must not take that long.
+RETRY_FOR = 0.5
 
 
 class Hello(msgspec.Struct):
-    """The first message of a process to its supervisor: where its jobs are."""
+    """A process's first message to the supervisor: the process's server, namespace and queues."""
 
     url: str
     namespace: str
     queues: list[str]
 
+    def __repr__(self) -> str:
+        """Return a text without the URL, which may contain a password."""
+        return f"<Hello {self.namespace!r} {self.queues!r}>"
+
+
+def connect_for_sessions(url: str, namespace: str) -> Client:
+    """Return a client that gives up early, so that a bad connection delays no other session."""
+    options = connecting.ConnectOptions(
+        url or None, namespace, codec="raw", retry_for=RETRY_FOR, timeout=CONNECT_SECONDS
+    )
+    return connecting.connect(options)
+
+
+def start_session(client: Client, worker: str, ttl: float, queues: list[str]) -> Session:
+    """Start the session of a worker that serves these queues."""
+    session = client.session(worker, ttl=ttl)
+    for queue in queues:
+        session.serve(queue)
+    return session
+
 
 @dataclass(slots=True)
 class PipeEnds:
-    """The ends of the two pipes that one side holds."""
+    """The pipe ends that the supervisor or the worker process holds."""
 
     read_end: int
     write_end: int
@@ -65,7 +94,7 @@ class ChildProcess:
         self._unread = b""
 
     def read(self) -> bool:
-        """Read what the process has written; return True when its Hello is complete."""
+        """Read from the process's pipe; return True when the process's Hello is complete."""
         self._unread += os.read(self.pipes.read_end, 65536)
         if self.hello is None and b"\n" in self._unread:
             self.hello = msgspec.json.decode(self._unread, type=Hello)
@@ -78,22 +107,24 @@ class ChildProcess:
             os.write(self.pipes.write_end, message)
 
     def send_stop(self, drain: float) -> None:
-        """Tell the process to stop; the second time, at once.
+        """Tell the process to stop; the second call tells the process to stop at once.
 
-        A signal would not do: a signal to the whole process group would then count twice.
+        The message is sent through the pipe. If the supervisor forwarded signals instead, a signal
+        to the whole process group would reach the process twice.
         """
         self.stops_sent += 1
         drain_left = drain if self.stops_sent == 1 else 0
         self.kill_at = time.monotonic() + OVERTIME_SECONDS + drain_left
         self.send(STOP)
         if self.hello is None:
-            # It does not read its pipe yet.
+            # A process that has not sent its Hello does not read its pipe yet, so the supervisor
+            # sends a signal.
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGTERM)
 
 
 def is_stopped(pid: int) -> bool:
-    """Return whether a process is stopped (SIGSTOP) and so does nothing for its jobs."""
+    """Return whether a process is stopped (SIGSTOP). Jobs of a stopped process do not progress."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,8 +1,9 @@
-"""The supervisor starts worker processes, keeps their sessions alive and replaces dead ones.
+"""The supervisor starts worker processes, renews their sessions and replaces dead processes.
 
-It runs no code of the app, so no task can keep it from renewing a session. A process that is merely
-busy keeps its jobs, even while it holds the interpreter lock; a dead or stopped one does not.
-Processes are forked before anything else is started, so that they share the supervisor's memory.
+The supervisor runs no code of the app, so no task can delay the renewal of a session. A busy
+process keeps its jobs, even while a task holds the interpreter lock of the process. A dead or
+stopped process loses its jobs. The supervisor forks the processes before the supervisor starts
+anything else, so that the processes share the supervisor's memory.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
-from headrace.client import connect as connecting
 from headrace.client.client import Client
 from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
@@ -25,25 +26,32 @@ from headrace.operations.sessions import default_worker_name
 from headrace.retry_pause import RetryPause
 from headrace.worker import process
 from headrace.worker.leases import end_dead_worker
-from headrace.worker.logs import Meter, log_event
+from headrace.worker.logs import log_event
+from headrace.worker.meter import Meter
 from headrace.worker.poison import StartedJobs
-from headrace.worker.process import DRAINED, RECYCLED, SCRIPTS, SERVER_AWAY, UNUSABLE
+from headrace.worker.process import DRAINED, RECYCLED, SERVER_AWAY, UNUSABLE
 from headrace.worker.settings import WorkerSettings
-from headrace.worker.supervised_process import START, ChildProcess, PipeEnds, is_stopped
+from headrace.worker.supervised_process import (
+    START,
+    ChildProcess,
+    Hello,
+    PipeEnds,
+    connect_for_sessions,
+    is_stopped,
+    start_session,
+)
 
 FIRST_PAUSE = 0.5
-# The longest pauses before a replacement: after failed starts, and after crashes at work.
+# The longest pauses, in seconds, before the supervisor replaces a process: after a failed start
+# and after a crash.
 LONGEST_START_PAUSE, LONGEST_CRASH_PAUSE = 30.0, 2.0
-# A process that lived this long did not fail at its start.
+# If a process has lived for this many seconds, its start was successful.
 LIVED_SECONDS = 10.0
 LONGEST_WAIT = 1.0
-CONNECT_SECONDS = 1.0
-# Short, so that one broken connection does not cost a third of a session.
-RETRY_FOR = 0.5
 
 
 class Supervisor:
-    """Runs the configured number of worker processes until a signal stops it.
+    """Runs the configured number of worker processes until a signal stops the supervisor.
 
     `Supervisor(WorkerSettings(app="shop.tasks:app")).run()` does what `headrace work` does.
     """
@@ -55,7 +63,7 @@ class Supervisor:
         self._clients: dict[tuple[str, str], Client] = {}
         self._stops_received = 0
         self._stops_logged = 0
-        # An outage is logged once, not with every renewal.
+        # An outage is logged once, not at every failed renewal.
         self._server_answers = True
         self._ever_worked = False
         self._start_pause = RetryPause(FIRST_PAUSE, LONGEST_START_PAUSE)
@@ -66,9 +74,9 @@ class Supervisor:
         self._wake_read_end, self._wake_write_end = os.pipe()
 
     def run(self) -> int:
-        """Supervise until SIGTERM or SIGINT, and return the exit code."""
-        for op in SCRIPTS:
-            LIBRARY[op]
+        """Supervise the processes until SIGTERM or SIGINT, and return the exit code."""
+        # Compose the library before the fork, so that no process has to compose the library.
+        LIBRARY.compose()
         os.set_blocking(self._wake_write_end, False)
         os.set_blocking(self._wake_read_end, False)
         signal.set_wakeup_fd(self._wake_write_end, warn_on_full_buffer=False)
@@ -90,7 +98,8 @@ class Supervisor:
         return self._stops_received > 0
 
     def _on_signal(self, *_: object) -> None:
-        # Passed on later: a process that is being forked right now is not among the children yet.
+        # The main loop forwards the stop to the children. This handler would miss a process that is
+        # just being forked, because the process is not in `_children` yet.
         self._stops_received += 1
 
     def _pass_on_stops(self) -> None:
@@ -119,9 +128,8 @@ class Supervisor:
             and len(self._children) < self._settings.processes
             and time.monotonic() >= self._start_at[0]
         ):
-            self._start_at.pop(0)
+            self._start_at = [*self._start_at[1:], 0.0]
             self._fork()
-            self._start_at.append(0.0)
 
     def _fork(self) -> None:
         name = f"{default_worker_name()}-{secrets.token_hex(3)}"
@@ -144,7 +152,7 @@ class Supervisor:
     def _become_child(
         self, name: str, pipes: PipeEnds, other_ends: PipeEnds, slot: int, started_jobs: StartedJobs
     ) -> None:
-        """Run the worker process in the forked child. Never returns."""
+        """Run the worker process in the forked child. This method never returns."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
@@ -154,14 +162,15 @@ class Supervisor:
             other_ends.close()
             os.close(self._wake_read_end)
             os.close(self._wake_write_end)
-            # Left open, these would hide the supervisor's death from the other processes.
+            # If this child kept the pipes of other children open, the other children would not
+            # notice the supervisor's death.
             for child in self._children.values():
                 child.pipes.close()
             code = process.main(name, self._settings, pipes, slot, self._meter, started_jobs)
         except BaseException:
             logging.getLogger("headrace.worker").exception("worker %s crashed", name)
         finally:
-            # Threads that do not end must not keep the process alive.
+            # os._exit ends the process even if threads are still running.
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
@@ -180,10 +189,12 @@ class Supervisor:
                 child.started_jobs.close()
 
     def _settle(self, child: ChildProcess, code: int) -> None:
-        """End the session of an exited process, so that its jobs need not wait for the ttl."""
+        """End the session of an exited process, so that the server redelivers the jobs at once."""
         died = code not in (DRAINED, RECYCLED) and not child.killed
-        if child.session is not None:
-            self._try(child.session.end if not died else lambda: self._end_as_dead(child))
+        if child.session is not None and child.hello is not None:
+            client = self._client(child.hello)
+            end = partial(end_dead_worker, client, child.name, child.started_jobs.ids())
+            self._try(end if died else child.session.end)
         if code == UNUSABLE and not self._ever_worked:
             self._exit_code = 1
             self._stops_received = max(1, self._stops_received)
@@ -201,9 +212,6 @@ class Supervisor:
                     pid=child.pid,
                     code=code,
                 )
-
-    def _end_as_dead(self, child: ChildProcess) -> None:
-        end_dead_worker(self._client(child), child.name, child.started_jobs.ids())
 
     # sessions
 
@@ -227,10 +235,8 @@ class Supervisor:
             return
 
         def start() -> None:
-            session = self._client(child).session(child.name, ttl=self._settings.ttl)
-            for queue in hello.queues:
-                session.serve(queue)
-            child.session = session
+            client = self._client(hello)
+            child.session = start_session(client, child.name, self._settings.ttl, hello.queues)
             log_event(logging.INFO, "working", worker=child.name, queues=",".join(hello.queues))
             self._ever_worked = True
             child.send(START)
@@ -260,16 +266,8 @@ class Supervisor:
                 log_event(logging.WARNING, "cannot renew sessions; retrying", reason=error)
             self._server_answers = False
 
-    def _client(self, child: ChildProcess) -> Client:
-        hello = child.hello
-        place = (hello.url, hello.namespace) if hello else ("", "default")
+    def _client(self, hello: Hello) -> Client:
+        place = (hello.url, hello.namespace)
         if place not in self._clients:
-            options = connecting.ConnectOptions(
-                place[0] or None,
-                place[1],
-                codec="raw",
-                retry_for=RETRY_FOR,
-                timeout=CONNECT_SECONDS,
-            )
-            self._clients[place] = connecting.connect(options)
+            self._clients[place] = connect_for_sessions(*place)
         return self._clients[place]

@@ -1,7 +1,7 @@
-"""The main loop of a worker process: pops jobs, runs them and acknowledges their outcomes.
+"""The main loop of a worker process: pop, run and acknowledge jobs.
 
-One round trip carries all pending acknowledgements and the next pops. Jobs run while it is on its
-way, so the busier a worker is, the more each round trip carries.
+One round trip carries all pending acknowledgements and the next pops. Jobs run during the round
+trip, so a busier worker sends more acknowledgements with each round trip.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from typing import Any
 from headrace.app.app import App
 from headrace.client.client import AsyncClient
 from headrace.engine.call import Call
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, NotDurable
+from headrace.operations.channel_listener import ListeningState, receive, subscribe
+from headrace.operations.durability import confirmed
 from headrace.operations.held_leases import Proof
 from headrace.operations.lease_watch import CHECK_EVERY, LostLease, find_lost_leases
-from headrace.operations.listening import ListeningState, receive, subscribe
 from headrace.operations.popping import SAFETY_POLL, Popped, none_if_refused, pop_call
 from headrace.operations.requests import ask
 from headrace.transport.drive import Operation, drive_async
@@ -38,12 +39,13 @@ from headrace.worker.leases import (
     renew_leases,
     worker_notices,
 )
-from headrace.worker.logs import JobLog, Meter, log_event
+from headrace.worker.logs import log_event, log_job, log_run
+from headrace.worker.meter import Meter
 from headrace.worker.poison import StartedJobs, SuspectJobs, is_suspect
-from headrace.worker.run import Outcome, Run
 from headrace.worker.runner import Runner
 from headrace.worker.settings import ServedQueue, WorkerSettings
 from headrace.worker.sources import PREFETCH_SECONDS, Prefetch, QueueShard, QueueSources
+from headrace.worker.task_call import Outcome, Run
 
 log = logging.getLogger("headrace.worker")
 
@@ -52,7 +54,7 @@ DUTY_RETRY_PAUSE = 1.0
 SHED_SECONDS = 0.25
 SETTINGS_SECONDS = 6.0
 SETTINGS_AT_ONCE = 10
-# Prefetched jobs that wait longer than this are released to other workers.
+# Prefetched jobs that wait longer than this many seconds are released to other workers.
 LONGEST_READY = 0.5
 
 
@@ -73,7 +75,8 @@ class WorkerLoop:
         self.jobs_finished = 0
         self._client = client
         self._core = client.core
-        # Calls are repeated until the server answers: a pop whose reply was lost has taken jobs.
+        # A pop whose reply was lost may have leased jobs. Each call is therefore repeated until the
+        # server answers.
         self._core.retry_for = math.inf
         self._settings = settings
         self._queue_names = [queue.name for queue in queues]
@@ -81,7 +84,7 @@ class WorkerLoop:
         self._leases = WorkerLeases(name, self._lease_lost)
         self._acks = AckBuffer(self._core)
         self._prefetch = Prefetch(settings.concurrency)
-        # The runner adds a started job in the event loop or in a task's thread.
+        # The runner calls this lambda in the event loop or in the thread of a task.
         self._runner = Runner(
             app,
             settings.app,
@@ -89,7 +92,6 @@ class WorkerLoop:
             lambda popped: self._started_jobs.add(popped.id),
             self._finished,
         )
-        self._log = JobLog(name)
         self._meter = meter
         self._ready: deque[Popped] = deque()
         self._started_jobs = started_jobs or StartedJobs(settings.concurrency)
@@ -99,7 +101,8 @@ class WorkerLoop:
         self._starting = False
         self._exchanging = False
         self._last_start = 0.0
-        # Jobs start in this context, not in that of the job whose end made room for them.
+        # Jobs start with these context variables. Otherwise a new job would inherit the context
+        # variables of the finished job that made room for the new job.
         self._context = copy_context()
         self._check_unknown = False
         self._finished_meanwhile: set[str] | None = None
@@ -131,22 +134,26 @@ class WorkerLoop:
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
-            await self._runner.close()
+            self._runner.close()
 
     def stop(self) -> None:
-        """Start no more jobs and release those that have not started; running jobs go on."""
+        """Start no more jobs, and release the jobs that have not started. Running jobs continue."""
         self._stopping = True
-        for popped in (*self._ready, *self._suspects.take_waiting()):
+        if suspect := self._suspects.waiting():
+            self._release(suspect)
+        for popped in self._ready:
             self._release(popped)
-        # Jobs that their queue removed when they were popped exist only here, so they still run.
+        # Some queues remove a job when the job is popped. Such jobs exist only in this process, so
+        # this process still runs them.
         self._ready = deque(popped for popped in self._ready if not _has_lease(popped))
         self._wakeup.set()
 
     def release_all(self) -> None:
-        """Stop at once: release the running jobs too."""
+        """Stop at once, and also release the running jobs."""
         self.stop()
         for popped in self._ready:
-            self._log.dropped(popped)
+            message = "job lost at shutdown: its queue removes jobs when they are popped"
+            log_job(logging.ERROR, message, popped)
         self._ready.clear()
         for run in list(self._runner.running):
             self._runner.stop(run)
@@ -165,9 +172,9 @@ class WorkerLoop:
         return self._sources.next(room) or (self._sources.along(room) if self._acks else [])
 
     def _is_busy(self) -> bool:
-        """Return whether to delay the round trip, so that it carries more acknowledgements.
+        """Return whether to delay the round trip in order to collect more acknowledgements.
 
-        This holds while more than half of the held jobs are about to start.
+        The round trip waits while enough jobs are ready to start: more than half of the capacity.
         """
         return (
             len(self._ready) > self._prefetch.capacity() // 2
@@ -193,8 +200,9 @@ class WorkerLoop:
         """Send the pending acknowledgements and pops in one round trip, and handle the replies."""
         acks = self._acks.take()
         calls: list[tuple[int, Call[Any]]] = [(ack.shard, ack.call) for ack in acks]
-        # A pop that finds nothing can offer to take the next job by hand-over. The worker must
-        # hear the notice, and needs room for one job from every queue and shard.
+        # A pop that finds no job can ask the server to hand over the next job that is put. The
+        # worker asks only if it receives notices and has room for one job from each shard of each
+        # queue.
         offers = self._receives_notices() and self._room() >= self._sources.count
         offer = SAFETY_POLL if offers else 0
         calls += [
@@ -202,7 +210,7 @@ class WorkerLoop:
             for source, count in pops
         ]
         self._exchanging = True
-        replies = await drive_async(self._core.transport, ask(self._core, calls))
+        replies = await self._confirmed_replies(calls)
         self._exchanging = False
         for ack, answers in zip(acks, replies[: len(acks)], strict=True):
             self._acknowledged(ack, answers)
@@ -214,11 +222,25 @@ class WorkerLoop:
             self._sources.popped(source, count, len(handout.jobs), handout.due)
             self._add_jobs(handout.jobs)
         self._start_ready()
-        # The started jobs get the event loop before the next iteration.
+        # Let the started jobs run before the next iteration of this loop.
         await asyncio.sleep(0)
         if without_session:
-            # The session expired or was ended; the supervisor starts a new one.
+            # The session expired or was ended; the supervisor starts a new session.
             await asyncio.sleep(NO_SESSION_PAUSE)
+
+    async def _confirmed_replies(self, calls: list[tuple[int, Call[Any]]]) -> list[Any]:
+        operation = confirmed(self._core, None, ask(self._core, calls))
+        try:
+            return await drive_async(self._core.transport, operation)
+        except NotDurable as error:
+            log_event(
+                logging.WARNING,
+                "server accepted outcomes, but did not confirm that they are durable",
+                worker=self.name,
+                reason=error,
+            )
+            replies: list[Any] = error.result
+            return replies
 
     def _add_jobs(self, jobs: list[Popped]) -> None:
         for popped in jobs:
@@ -236,13 +258,14 @@ class WorkerLoop:
         self._check_unknown = True
 
     async def _release_unknown(self) -> None:
-        """Release jobs that were handed over by a notice that never arrived."""
+        """Release jobs that the server handed over with a notice that never arrived."""
         self._check_unknown = False
         known = self._finished_meanwhile = {job_id for job_id, _ in self._leases.proofs()}
         known |= self._acks.ids()
         operation = held_jobs(self._core, self.name, set(known))
         for popped in await drive_async(self._core.transport, operation):
-            # Jobs that were handed over and finished during this call are known by now.
+            # By now, `known` includes the jobs that finished during this call, and the leases
+            # include the jobs that arrived during this call.
             if popped.id not in known and not self._leases.expects(_proof(popped)):
                 self._leases.ignore_later(_proof(popped), "released")
                 self._acks.release(popped)
@@ -262,12 +285,13 @@ class WorkerLoop:
         for popped, answer in zip(ack.jobs, answers, strict=True):
             self._started_jobs.remove(popped.id)
             if isinstance(answer, HeadraceError):
-                self._log.refused(popped, answer)
+                log_job(logging.WARNING, "server refused the job's outcome", popped, reason=answer)
 
-    # from popped to finished
+    # start and finish jobs
 
     def _start_ready(self) -> None:
-        # A job that finishes while it is started calls this again.
+        # A job can finish while the worker is starting the job. `_finished` then calls this method
+        # again.
         if not self._starting:
             self._starting = True
             try:
@@ -279,7 +303,8 @@ class WorkerLoop:
         while self._ready and len(self._runner.running) < self._settings.concurrency:
             self._last_start = time.monotonic()
             self._runner.start(self._ready.popleft())
-        # If a suspect kills the process, the acknowledgements that are not sent yet are lost.
+        # A suspect may kill the process, and unsent acknowledgements would be lost. The suspect
+        # therefore starts only after all acknowledgements are sent.
         pending = self._runner.running or self._acks or self._exchanging
         if not pending and (suspect := self._suspects.start()):
             self._runner.start(suspect)
@@ -296,7 +321,7 @@ class WorkerLoop:
         if held:
             self._acks.acknowledge(popped, outcome)
         if held or not _has_lease(popped):
-            self._log.finished(run, outcome, seconds)
+            log_run(run, outcome, seconds)
             if self._meter is not None:
                 self._meter.finished(run, outcome, seconds)
         self._start_ready()
@@ -308,8 +333,8 @@ class WorkerLoop:
             self._acks.release(popped)
 
     def _lease_lost(self, popped: Popped, reason: str) -> None:
-        """Stop a job whose lease the server ended: its outcome no longer counts."""
-        self._log.lease_lost(popped, reason)
+        """Stop a job whose lease the server ended, because the job's outcome no longer counts."""
+        log_job(logging.WARNING, "lease lost; stopped the job", popped, reason=reason)
         self._suspects.forget(popped)
         self._started_jobs.remove(popped.id)
         if popped in self._ready:
@@ -323,7 +348,7 @@ class WorkerLoop:
     # background duties
 
     async def _keep_doing(self, duty: Callable[[], Awaitable[None]]) -> None:
-        """Repeat a duty that fails: a worker without notices still works."""
+        """Run a background duty, and restart it whenever it fails. Jobs run in the meantime."""
         while True:
             try:
                 await duty()
@@ -338,7 +363,7 @@ class WorkerLoop:
                 return
 
     async def _shed(self) -> None:
-        """Release prefetched jobs that would not start soon, so that other workers get them."""
+        """Release prefetched jobs that would not start soon, so that other workers can run them."""
         while True:
             await asyncio.sleep(SHED_SECONDS)
             stuck = time.monotonic() - self._last_start
@@ -353,7 +378,7 @@ class WorkerLoop:
                 self._wakeup.set()
 
     async def _suspect_unknown_jobs(self) -> None:
-        """Compare the held jobs with the server's records regularly: notices can get lost."""
+        """Compare held jobs with the server's records regularly, because notices can be lost."""
         while True:
             await asyncio.sleep(CHECK_EVERY)
             self._suspect_unknown()
@@ -385,13 +410,14 @@ class WorkerLoop:
         return is_work
 
     def _take_hand_over(self, popped: Popped) -> None:
-        """Take a job that the server handed over when it was put.
+        """Accept a job that the server handed over when the job was put.
 
-        This wakes its queue, so that the next round trip offers to take a job again.
+        The next round trip then pops from the job's queue again. If this pop finds no job, it asks
+        the server again to hand over the next job.
         """
         self._sources.wake(popped.record.queue, self._core.shard_of(popped.id))
         if self._suspects:
-            # A suspect runs alone.
+            # A suspect runs alone, so the worker accepts no other job now.
             if self._leases.add(_proof(popped), popped):
                 self._release(popped)
             return
@@ -402,22 +428,22 @@ class WorkerLoop:
         yield from subscribe(notices)
         checked_at = time.monotonic()
         while not notices.ended:
-            # Work notices take this fast path; receive below returns all other notices.
+            # `on_notice` handles notices of new work quickly. `receive` returns all other notices.
             notices.subscription.on_notice = partial(self._on_notice, notices)
             for reason, proof in (yield from receive(notices)):
                 if reason:
                     self._leases.lose(reason, proof)
             if time.monotonic() >= checked_at + CHECK_EVERY:
-                # Notices can get lost, so the server is asked regularly as well.
+                # Notices can be lost, so the worker also asks the server regularly for lost leases.
                 checked_at = time.monotonic()
                 for reason, proof in (yield from find_lost_leases(self._core, self._leases)):
                     self._leases.lose(reason, proof)
             self._wakeup.set()
 
     async def _renew(self) -> None:
-        """Renew leases that end although the session lives.
+        """Renew the leases of queues whose leases do not depend on the session.
 
-        Settings can change at any time, so some queues are checked in every round, in turn.
+        Queue settings can change at any time, so each round reads the settings of up to 10 queues.
         """
         lengths: dict[str, float] = {}
         names = cycle(self._queue_names)
@@ -431,7 +457,7 @@ class WorkerLoop:
 
 
 def _has_lease(popped: Popped) -> bool:
-    """Return whether a job has a lease: some queues remove a job when it is popped."""
+    """Return whether a job has a lease. Jobs of queues that remove jobs on pop have no lease."""
     return popped.record.state == "running"
 
 

@@ -20,17 +20,16 @@ import redis
 import headrace
 from headrace import Client
 from headrace.cli.connecting import ServerOptions
-from headrace.cli.doctor import machine, server
-from headrace.cli.doctor.command import examine, names, without_secrets
+from headrace.cli.doctor import machine, namespace, server
+from headrace.cli.doctor.command import examine, without_secrets
 from headrace.cli.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, WARNING, Finding
-from headrace.cli.doctor.namespace import log_length
-from headrace.engine.script import LIBRARY
+from headrace.engine.script import LIBRARY, PREFIX
 from headrace.errors import InvalidArgument
 from headrace.local_server.scratch import scratch_directory
 from headrace.operations.lakes import mark_lake
 from headrace.testing import open_with_clock
 from headrace.transport.drive import drive
-from tests.docs.pages import ROOT
+from tests.docs.support.pages import ROOT
 from tests.engine.support.sink_scripts import SinkScripts
 from tests.support import servers
 
@@ -60,6 +59,13 @@ def client(valkey_url: str, name: str) -> Iterator[Client]:
     """Return a client that uses the server's clock, as the doctor does."""
     with headrace.connect(valkey_url, namespace=name) as found:
         yield found
+
+
+def names() -> list[str]:
+    """Return the names of all checks."""
+    of_nodes = [title for title, _ in server.CHECKS]
+    of_namespace = [title for title, _ in namespace.CHECKS]
+    return ["url", *of_nodes, "namespace", *of_namespace, *(title for title, _ in machine.CHECKS)]
 
 
 def looked(url: str | None, name: str = "default") -> dict[str, Finding]:
@@ -97,7 +103,7 @@ def test_healthy_server_exits_with_0_and_prints_a_line_per_check(tmp_path: Path)
 
     assert (output.returncode, output.stderr) == (0, "")
     lines = output.stdout.splitlines()
-    assert lines[-1] == f"{len(list(names()))} checks, problems: 0, warnings: 0"
+    assert lines[-1] == f"{len(names())} checks, problems: 0, warnings: 0"
     assert "\x1b" not in output.stdout
     assert f"{url}, from HEADRACE_URL" in lines[0]
     for check in names():
@@ -279,8 +285,8 @@ def test_versions_before_7_are_too_old() -> None:
         (server.connection_count(5, 0), OK),
         (server.round_trip(0.009, 1), OK),
         (server.round_trip(0.010, 1), WARNING),
-        (log_length(1_101_000, 1_000_000), OK),
-        (log_length(1_101_001, 1_000_000), WARNING),
+        (namespace.log_length(1_101_000, 1_000_000), OK),
+        (namespace.log_length(1_101_001, 1_000_000), WARNING),
         (machine.file_limit(1023), WARNING),
         (machine.file_limit(1024), OK),
         (machine.file_limit(resource.RLIM_INFINITY), OK),
@@ -328,16 +334,16 @@ def test_replica_is_reported_on_primary_and_replica() -> None:
         seen = looked(f"redis://{servers.HOST}:{primary}")
         itself = looked(f"redis://{servers.HOST}:{replica}")
 
-    assert (seen["replicas"].verdict, seen["replicas"].found) == (OK, "1, all up to date")
+    assert (seen["replicas"].verdict, seen["replicas"].found) == (OK, "1 replica, all up to date")
     assert itself["server"].verdict == PROBLEM
     assert "replica" in itself["server"].found
 
 
 def test_slow_scripts_are_named_without_arguments() -> None:
-    sha = LIBRARY["pop"].sha.encode()
+    pop = LIBRARY["pop"].function
     entries = [
-        (3, 0, 150_000, [b"EVALSHA", sha, b"1", b"payload"]),
-        (2, 0, 30_000, [b"evalsha", sha, b"1"]),
+        (3, 0, 150_000, [b"FCALL", pop, b"1", b"payload"]),
+        (2, 0, 30_000, [b"fcall", pop, b"1"]),
         (1, 0, 20_000, [b"KEYS", b"payload*"]),
         (0, 0, 11_000, [b"EVALSHA", b"0" * 40]),
     ]
@@ -345,7 +351,9 @@ def test_slow_scripts_are_named_without_arguments() -> None:
     found = server.slowness(entries)
 
     assert found.verdict == WARNING
-    assert found.found.startswith("Headrace's pop 2x, up to 150 ms; KEYS 1x, up to 20 ms; another")
+    assert found.found.startswith(
+        "Headrace's pop 2x, up to 150 ms; KEYS 1x, up to 20 ms; a function"
+    )
     assert "payload" not in found.found
     assert server.slowness(entries[1:]).verdict == OK
     assert server.slowness([]).verdict == OK
@@ -387,7 +395,7 @@ def test_missing_right_is_reported_with_the_acl_command(own: str) -> None:
             NOT_APPLICABLE,
             f"not checked: the user may not run {command}",
         )
-        assert row.advice == f"allow it with ACL SETUSER <user> {right}"
+        assert row.advice == f"allow the command with ACL SETUSER <user> {right}"
     assert refused["latency"].verdict == OK
     assert refused["namespace"].found == "'shop': layout 2, shards: 1"
     assert allowed["server"].verdict == OK
@@ -409,14 +417,26 @@ def test_every_node_of_a_cluster_is_checked_once() -> None:
     with servers.cluster() as url:
         with headrace.connect(url, namespace="wide", shards=4) as hr:
             hr.queue("mail").put_many(range(10))
+        load_on_primaries(url, old := f"{PREFIX}0123456789ab", old, f"{PREFIX}0123456789ac")
         by_another_name = url.replace("127.0.0.1", "localhost")
         found = list(examine(ServerOptions(by_another_name, "wide"), from_environment=False))
 
     for check in ("server", "memory", "clients"):
         assert len({row.node for row in found if row.check == check}) == 3, check
     assert sum(row.check == "server" for row in found) == 3
+    [functions] = [row for row in found if row.check == "functions"]
+    assert "other versions: 0 in use, 2 without a client" in functions.found
     [books] = [row for row in found if row.check == "books"]
     assert books.found == "10 jobs in 1 queue: the books balance"
+
+
+def load_on_primaries(url: str, *names: str) -> None:
+    """Load one library with one function on each primary of a Cluster."""
+    with redis.RedisCluster.from_url(url) as cluster:
+        for node, name in zip(cluster.get_primaries(), names, strict=True):
+            cluster.get_redis_connection(node).function_load(
+                f"#!lua name={name}\nredis.register_function('{name}_f', function() end)"
+            )
 
 
 # the namespace
@@ -438,7 +458,7 @@ def test_quiet_namespace_is_ok(valkey_url: str, client: Client, name: str) -> No
 def test_unpublished_write_is_a_warning(valkey_url: str, client: Client, name: str) -> None:
     SinkScripts(client).stage_and_commit("t", "job")
     found = looked(valkey_url, name)["writes"]
-    assert (found.verdict, found.found) == (OK, "1 recent, all published")
+    assert (found.verdict, found.found) == (OK, "1 recent write, all published")
 
     client.core.transport.send(
         [(0, ("HSET", client.core.key(0, "write:batch:w"), "committed_at", 1))]
@@ -446,15 +466,31 @@ def test_unpublished_write_is_a_warning(valkey_url: str, client: Client, name: s
     found = looked(valkey_url, name)["writes"]
     assert (found.verdict, found.advice) == (
         WARNING,
-        "run headrace sweep, which publishes the rest of them",
+        "run headrace sweep, which publishes these writes",
     )
+
+
+def test_advice_for_lost_rows_names_an_existing_method(
+    valkey_url: str, client: Client, name: str
+) -> None:
+    SinkScripts(client).stage_and_commit("t", "job")
+    key = client.core.key(0, "write:batch:w")
+    client.core.transport.send([(0, ("HSET", key, "published_at", 1, "lost", "0=2"))])
+
+    found = looked(valkey_url, name)["writes"]
+
+    assert (found.verdict, found.found) == (WARNING, "the server has lost rows of 1 write: w")
+    assert found.advice.startswith("client.writes.get(id).lost counts lost rows for each shard")
+    written = client.writes.get("w")
+    assert written is not None
+    assert written.lost == {0: 2}
 
 
 def test_lagging_lake_is_a_warning(valkey_url: str, client: Client, name: str) -> None:
     drive(client.core.transport, mark_lake(client, "history", {0: "0-0"}))
     client.queue("mail").put_many(range(1200))
     found = looked(valkey_url, name)["lakes"]
-    assert (found.verdict, found.found) == (OK, "1, at most 1,200 events behind")
+    assert (found.verdict, found.found) == (OK, "1 lake, at most 1,200 events behind")
 
     client.config.set("events_count", 50)
     found = looked(valkey_url, name)["lakes"]
@@ -465,8 +501,8 @@ def test_lagging_lake_is_a_warning(valkey_url: str, client: Client, name: str) -
     client.config.set("events_cap", 100)
     client.queue("mail").put_many(range(1200))
     found = looked(valkey_url, name)["lakes"]
-    assert "the server drops events above 100" in found.found
-    assert "were dropped before every lake had them" in found.found
+    assert "shard 0: above 100 events, the server deletes the oldest" in found.found
+    assert "events of shard 0 that a lake had not copied" in found.found
 
 
 def test_unbalanced_books_are_a_problem(valkey_url: str, client: Client, name: str) -> None:
@@ -477,7 +513,7 @@ def test_unbalanced_books_are_a_problem(valkey_url: str, client: Client, name: s
     found = looked(valkey_url, name)["books"]
 
     assert found.verdict == PROBLEM
-    assert "the books say 2 waiting, there are 1" in found.found
+    assert "the books say 2 waiting, but 1 exist" in found.found
 
 
 def test_overdue_jobs_are_a_warning(valkey_url: str, name: str) -> None:
@@ -508,7 +544,7 @@ def test_unserved_queue_is_a_warning(valkey_url: str, client: Client, name: str)
     found = looked(valkey_url, name)["workers"]
 
     assert found.verdict == WARNING
-    assert "serves alone (2 waiting)," in found.found
+    assert found.found.endswith("no worker with a session: alone (2 waiting)")
 
 
 def test_only_failures_of_the_last_hour_are_a_warning(
@@ -526,7 +562,7 @@ def test_only_failures_of_the_last_hour_are_a_warning(
         stale = looked(valkey_url, f"{name}-old")["failures"]
 
     assert (fresh.verdict, stale.verdict) == (WARNING, OK)
-    assert fresh.found == "1 failed job, 1 in the last hour, in mail"
+    assert fresh.found == "1 failed job in mail, 1 of them in the last hour"
 
 
 def test_unknown_layout_is_a_problem(valkey_url: str, client: Client, name: str) -> None:

@@ -12,13 +12,15 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 MAIN = "from headrace.cli.main import main; main()"
 # Ctrl-C becomes a signal only on the controlling terminal of the process.
-ON_ITS_OWN = f"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); {MAIN}"
+TAKE_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)"
+ON_ITS_OWN = f"{TAKE_TERMINAL}; {MAIN}"
+RUN_PROGRAM = f"{TAKE_TERMINAL}; os.execvp(sys.argv[1], sys.argv[1:])"
 ORDERS = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|[()][A-Z0-9]|[=>78])")
 PATIENCE = 20.0
 KEPT = {
@@ -87,13 +89,28 @@ def set_size(terminal: int, columns: int, lines: int) -> None:
 def on_a_terminal(
     *arguments: str, cwd: Path, columns: int = 150, lines: int = 30
 ) -> Iterator[Terminal]:
-    """Run a command on a terminal of this size."""
+    """Run a command of headrace on a terminal of this size."""
+    with _terminal([ON_ITS_OWN, *arguments], cwd, {}, columns, lines) as found:
+        yield found
+
+
+@contextmanager
+def program_on_a_terminal(*command: str, cwd: Path, env: Mapping[str, str]) -> Iterator[Terminal]:
+    """Run a program, such as a shell, on a terminal."""
+    with _terminal([RUN_PROGRAM, *command], cwd, env, columns=150, lines=30) as found:
+        yield found
+
+
+@contextmanager
+def _terminal(
+    code: Sequence[str], cwd: Path, env: Mapping[str, str], columns: int, lines: int
+) -> Iterator[Terminal]:
     leader, follower = pty.openpty()
     set_size(leader, columns, lines)
     process = subprocess.Popen(
-        [sys.executable, "-c", ON_ITS_OWN, *arguments],
+        [sys.executable, "-c", *code],
         cwd=cwd,
-        env=KEPT | {"TERM": "xterm-256color"},
+        env={**KEPT, "TERM": "xterm-256color", **env},
         stdin=follower,
         stdout=follower,
         stderr=follower,

@@ -9,7 +9,7 @@ from headrace.cli.top.model import (
     View,
 )
 from headrace.engine.statistics import Series
-from headrace.operations.snapshot import (
+from headrace.operations.namespace_snapshot import (
     DayTotals,
     NamespaceSnapshot,
     QueueSnapshot,

@@ -15,7 +15,7 @@ import redis
 
 import headrace
 from headrace import Client
-from headrace.operations.snapshot import (
+from headrace.operations.namespace_snapshot import (
     QUEUES,
 )
 from tests.cli.support.terminal import KEPT, MAIN, on_a_terminal
@@ -168,13 +168,13 @@ def test_view_continues_when_the_server_returns(tmp_path: Path) -> None:
         with on_a_terminal(*arguments(server.url, "shop"), cwd=tmp_path) as terminal:
             terminal.until("mail")
             server.kill()
-            terminal.until("no connection, trying again")
+            terminal.until("trying again: the server did not answer in time")
             server.start()
             terminal.text = ""
             terminal.until("done/s 0.0")
             server.kill()
             terminal.text = ""
-            terminal.until("no connection, trying again")
+            terminal.until("trying again: the server did not answer in time")
             terminal.press("q")
 
             assert terminal.end() == 0

@@ -8,7 +8,7 @@ from rich.console import Console
 from headrace import Counts, Worker
 from headrace.cli.top.drawing import fitting, frame, sparkline, visible_rows
 from headrace.cli.top.model import ViewState
-from headrace.operations.snapshot import (
+from headrace.operations.namespace_snapshot import (
     FailureCount,
     NamespaceSnapshot,
     QueueSnapshot,

@@ -8,7 +8,7 @@ from headrace.cli.top.model import (
     parse_keys,
     press,
 )
-from headrace.operations.snapshot import (
+from headrace.operations.namespace_snapshot import (
     QUEUES,
 )
 

@@ -13,7 +13,7 @@ from headrace.cli.top.model import (
     rate,
 )
 from headrace.engine.statistics import quantile
-from headrace.operations.snapshot import (
+from headrace.operations.namespace_snapshot import (
     DayTotals,
 )
 from tests.cli.support.views import at, queue, totals, view_of

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from headrace.engine.script import operations
+from headrace.operations.requests import load
 from headrace.testing import open_with_clock
+from headrace.transport.drive import drive
 from tests.support.clients import Location
 from tests.support.proxy import MOMENTS
 
 
 @pytest.fixture(scope="session")
 def _loaded_url(valkey_url: str) -> str:
-    """The server with all scripts loaded, so that it runs the first call of each at once."""
+    """The server with the library loaded, so that it runs the first call of each at once."""
     client, _ = open_with_clock(valkey_url)
     with client:
-        texts = [client.core.library[op].text for op in operations()]
-        client.core.transport.send([(0, ("SCRIPT", "LOAD", text)) for text in texts])
+        drive(client.core.transport, load(client.core))
     return valkey_url
 
 

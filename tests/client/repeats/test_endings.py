@@ -10,7 +10,7 @@ from headrace import Client, Fail, LeaseLost, Put
 from headrace.testing import Clock
 from tests.support.clients import got
 from tests.support.proxy import Way
-from tests.support.repeats import happened, sha
+from tests.support.repeats import happened, mark
 
 
 @pytest.mark.parametrize("profile", ["job", "task", "manual"])
@@ -23,7 +23,7 @@ async def test_a_completion_happens_once(
     await got(session.serve("mail"))
     await got(queue.put("x", id="a"))
     [lease] = await got(queue.pop("w"))
-    way.lose(sha(calm, "complete"), moment)
+    way.lose(mark(calm, "complete"), moment)
 
     kept = profile == "job" or moment == "before the request"
     assert await got(lease.complete()) == ("complete" if kept else "done")
@@ -44,7 +44,7 @@ async def test_completion_repeated_after_a_reclaim_raises_lease_lost(
         clock.tick(30)
         calm.queue("mail").pop("other")
 
-    way.lose(sha(calm, "complete"), "before the request", meanwhile=overtake)
+    way.lose(mark(calm, "complete"), "before the request", meanwhile=overtake)
 
     with pytest.raises(LeaseLost) as lost:
         await got(lease.complete())
@@ -58,7 +58,7 @@ async def test_a_completion_with_a_result_and_the_next_pop_happen_once(
 ) -> None:
     calm.queue("mail").put_many([Put("x", id="a"), Put("y", id="b")])
     leases = await got(hr.queue("mail").pop("w"))
-    way.lose(sha(calm, "pop"), moment)
+    way.lose(mark(calm, "pop"), moment)
 
     answers, leases = await got(hr.queue("mail").complete_and_pop(leases, "w", results=[7]))
 
@@ -73,7 +73,7 @@ async def test_a_completion_with_a_result_and_the_next_pop_happen_once(
 async def test_a_job_moves_on_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     [lease] = await got(hr.queue("mail").pop("w"))
-    way.lose(sha(calm, "complete"), moment)
+    way.lose(mark(calm, "complete"), moment)
 
     assert await got(lease.complete(next="archive")) == "waiting"
 
@@ -87,7 +87,7 @@ async def test_many_completions_happen_once_each(
 ) -> None:
     calm.queue("mail").put_many(range(600))
     leases = calm.queue("mail").pop("w", count=500)
-    way.lose(sha(calm, "complete"), moment, skip=1)
+    way.lose(mark(calm, "complete"), moment, skip=1)
 
     answers = await got(hr.leases.complete(leases))
 
@@ -102,7 +102,7 @@ async def test_a_failure_counts_once(
 ) -> None:
     calm.queue("mail").put("x", id="a", retries=3)
     [lease] = await got(hr.queue("mail").pop("w"))
-    way.lose(sha(calm, "fail"), moment)
+    way.lose(mark(calm, "fail"), moment)
 
     state = await got(lease.fail("boom", "why", retry_in=retry_in))
 
@@ -118,7 +118,7 @@ async def test_many_failures_count_once_each(hr: Any, calm: Client, way: Way, mo
     calm.queue("mail").put_many(range(600))
     leases = calm.queue("mail").pop("w", count=500)
     items = [Fail(lease, "boom", retry_in=lease.data % 2 or None) for lease in leases]
-    way.lose(sha(calm, "fail"), moment, skip=1)
+    way.lose(mark(calm, "fail"), moment, skip=1)
 
     answers = await got(hr.leases.fail(items))
 
@@ -133,7 +133,7 @@ async def test_a_release_counts_once(
 ) -> None:
     calm.queue("mail").put("x", id="a")
     [lease] = await got(hr.queue("mail").pop("w"))
-    way.lose(sha(calm, "release"), moment)
+    way.lose(mark(calm, "release"), moment)
 
     assert await got(lease.release(position=position)) == "waiting"
 
@@ -148,7 +148,7 @@ async def test_a_repeated_heartbeat_renews_the_lease(
     calm.queue("mail").put("x", id="a")
     [lease] = await got(hr.queue("mail").pop("w", lease=30))
     clock.tick(20)
-    way.lose(sha(calm, "heartbeat"), moment)
+    way.lose(mark(calm, "heartbeat"), moment)
 
     deadline = await got(lease.heartbeat(lease_for=30, data="y"))
 
@@ -165,7 +165,7 @@ async def test_heartbeat_repeated_after_the_job_finished_raises(
     calm.queue("mail").put("x", id="a")
     [lease] = await got(hr.queue("mail").pop("w"))
     way.lose(
-        sha(calm, "heartbeat"), "before the request", meanwhile=lambda: print(calm.finish("a"))
+        mark(calm, "heartbeat"), "before the request", meanwhile=lambda: print(calm.finish("a"))
     )
 
     with pytest.raises(LeaseLost, match="complete"):
@@ -176,7 +176,7 @@ async def test_a_line_is_logged_once(hr: Any, calm: Client, way: Way, moment: st
     calm.queue("mail").put("x", id="a")
     [lease] = await got(hr.queue("mail").pop("w"))
     await got(lease.log("one"))
-    way.lose(sha(calm, "log"), moment)
+    way.lose(mark(calm, "log"), moment)
 
     await got(lease.log("two"))
 
@@ -190,7 +190,7 @@ async def test_a_line_like_the_one_before_is_logged_too(
     calm.queue("mail").put("x", id="a")
     [lease] = await got(hr.queue("mail").pop("w"))
     await got(lease.log("tick"))
-    way.lose(sha(calm, "log"), moment)
+    way.lose(mark(calm, "log"), moment)
 
     await got(lease.log("tick"))
 
@@ -200,7 +200,7 @@ async def test_a_line_like_the_one_before_is_logged_too(
 async def test_last_progress_wins(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     [lease] = await got(hr.queue("mail").pop("w"))
-    way.lose(sha(calm, "progress"), moment)
+    way.lose(mark(calm, "progress"), moment)
 
     await got(lease.progress(0.5, "half"))
 

@@ -9,11 +9,11 @@ import pytest
 from headrace import Client, FeedExists, FeedNotFound
 from tests.support.clients import got
 from tests.support.proxy import Way
-from tests.support.repeats import happened, sha
+from tests.support.repeats import happened, mark
 
 
 async def test_a_feed_is_made_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
-    way.lose(sha(calm, "feed_make"), moment)
+    way.lose(mark(calm, "feed_make"), moment)
 
     feed = await got(hr.feeds.create("line", sorted=True))
 
@@ -25,7 +25,7 @@ async def test_a_feed_that_another_has_made_meanwhile_is_not_ours(
     hr: Any, calm: Client, way: Way
 ) -> None:
     way.lose(
-        sha(calm, "feed_make"), "before the request", meanwhile=lambda: print(calm.feed("news"))
+        mark(calm, "feed_make"), "before the request", meanwhile=lambda: print(calm.feed("news"))
     )
 
     with pytest.raises(FeedExists):
@@ -35,7 +35,7 @@ async def test_a_feed_that_another_has_made_meanwhile_is_not_ours(
 async def test_settings_are_replaced_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.feeds.create("news").publish_many([1, 2, 3])
     feed = await got(hr.feed("news"))
-    way.lose(sha(calm, "feed_configure"), moment)
+    way.lose(mark(calm, "feed_configure"), moment)
 
     await got(feed.configure(max_length=1))
 
@@ -45,7 +45,7 @@ async def test_settings_are_replaced_once(hr: Any, calm: Client, way: Way, momen
 
 async def test_a_feed_is_deleted_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     feed = await got(hr.feeds.create("news"))
-    way.lose(sha(calm, "feed_delete"), moment)
+    way.lose(mark(calm, "feed_delete"), moment)
 
     await got(feed.delete())
 
@@ -60,7 +60,7 @@ async def test_an_item_is_published_once(
     hr: Any, calm: Client, way: Way, moment: str, given: dict[str, Any]
 ) -> None:
     feed = await got(hr.feeds.create("news"))
-    way.lose(sha(calm, "feed_publish"), moment)
+    way.lose(mark(calm, "feed_publish"), moment)
 
     item_id = await got(feed.publish("x", **given))
 
@@ -75,7 +75,7 @@ async def test_an_item_of_a_sorted_feed_is_published_once(
 ) -> None:
     feed = await got(hr.feeds.create("line", sorted=True))
     await got(feed.publish("x", id="x"))
-    way.lose(sha(calm, op), moment)
+    way.lose(mark(calm, op), moment)
 
     item_id = await got(feed.publish("y", before="x"))
 
@@ -89,7 +89,7 @@ async def test_an_item_is_published_once_although_others_publish_meanwhile(
 ) -> None:
     feed = await got(hr.feeds.create("news"))
     way.lose(
-        sha(calm, "feed_publish"),
+        mark(calm, "feed_publish"),
         "before the answer",
         meanwhile=lambda: print(calm.feed("news").publish("other", id="other")),
     )
@@ -103,7 +103,7 @@ async def test_an_item_is_published_once_although_others_publish_meanwhile(
 async def test_an_item_is_moved_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     feed = await got(hr.feeds.create("line", sorted=True))
     await got(feed.publish_many({"a": 1, "b": 2, "c": 3}))
-    way.lose(sha(calm, "feed_move"), moment)
+    way.lose(mark(calm, "feed_move"), moment)
 
     await got(feed.move("c", "b", first=True))
 
@@ -115,7 +115,7 @@ async def test_an_item_is_moved_once(hr: Any, calm: Client, way: Way, moment: st
 async def test_an_item_is_retracted_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     feed = await got(hr.feeds.create("news"))
     await got(feed.publish_many({"a": 1, "b": 2}))
-    way.lose(sha(calm, "feed_retract"), moment)
+    way.lose(mark(calm, "feed_retract"), moment)
 
     assert await got(feed.retract("a")) == ["a"]
 

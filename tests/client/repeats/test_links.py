@@ -7,13 +7,13 @@ from typing import Any
 from headrace import Client
 from tests.support.clients import got
 from tests.support.proxy import Way
-from tests.support.repeats import happened, sha
+from tests.support.repeats import happened, mark
 
 
 async def test_a_job_is_blocked_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").put("x", id="b")
-    way.lose(sha(calm, "depend"), moment)
+    way.lose(mark(calm, "depend"), moment)
 
     assert await got(hr.dependencies.add("b", on=["a"])) == "blocked"
 
@@ -24,7 +24,7 @@ async def test_a_job_is_blocked_once(hr: Any, calm: Client, way: Way, moment: st
 async def test_a_job_is_unlocked_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").put("x", id="b", depends_on=["a"])
-    way.lose(sha(calm, "undepend"), moment)
+    way.lose(mark(calm, "undepend"), moment)
 
     assert await got(hr.dependencies.remove("b", "a")) == "waiting"
 
@@ -38,7 +38,7 @@ async def test_a_job_is_blocked_in_its_next_queue_once(
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").put("x", id="b", priority=-1)
     [lease] = await got(hr.queue("mail").pop("w"))
-    way.lose(sha(calm, "complete"), moment)
+    way.lose(mark(calm, "complete"), moment)
 
     assert await got(lease.complete(next="later", depends_on=["a"])) == "blocked"
 
@@ -49,7 +49,7 @@ async def test_a_job_is_blocked_in_its_next_queue_once(
 async def test_a_cascade_happens_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").put("x", id="b", depends_on=["a"])
-    way.lose(sha(calm, "cancel"), moment)
+    way.lose(mark(calm, "cancel"), moment)
 
     assert await got(hr.cancel("a", cascade=True)) == ["a"]
 
@@ -58,7 +58,7 @@ async def test_a_cascade_happens_once(hr: Any, calm: Client, way: Way, moment: s
 
 
 async def test_a_chain_is_put_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
-    way.lose(sha(calm, "put"), moment)
+    way.lose(mark(calm, "put"), moment)
 
     ids = await got(hr.chain([("fetch", 1), ("parse", 2), ("store", 3)]))
 
@@ -71,9 +71,9 @@ async def test_group_and_its_callback_are_put_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     group = hr.group("g")
-    way.lose(sha(calm, "put"), moment)
+    way.lose(mark(calm, "put"), moment)
     await got(group.put_many("mail", [1, 2]))
-    way.lose(sha(calm, "put"), moment)
+    way.lose(mark(calm, "put"), moment)
     last = await got(group.then("mail", 3))
 
     assert way.cuts == 2

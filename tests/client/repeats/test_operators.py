@@ -9,12 +9,12 @@ import pytest
 from headrace import Bulk, Client, JobNotFound, QueueNotFound, WrongState
 from tests.support.clients import got
 from tests.support.proxy import Way
-from tests.support.repeats import happened, sha
+from tests.support.repeats import happened, mark
 
 
 async def test_a_job_is_cancelled_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
-    way.lose(sha(calm, "cancel"), moment)
+    way.lose(mark(calm, "cancel"), moment)
 
     assert await got(hr.cancel("a")) == ["a"]
 
@@ -26,7 +26,7 @@ async def test_jobs_are_cancelled_by_their_data_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     ids = calm.queue("mail").put_many(["x"] * 1200)
-    way.lose(sha(calm, "cancel_matching"), moment)
+    way.lose(mark(calm, "cancel_matching"), moment)
 
     named = await got(hr.queue("mail").cancel_matching("x"))
 
@@ -41,7 +41,7 @@ async def test_a_failed_job_is_tried_again_once(
 ) -> None:
     calm.queue("mail").put("x", id="a")
     calm.fail("a", "boom")
-    way.lose(sha(calm, "retry"), moment)
+    way.lose(mark(calm, "retry"), moment)
 
     assert await got(hr.retry("a")) == ["waiting"]
 
@@ -56,7 +56,7 @@ async def test_failed_jobs_are_moved_once_each(
     events = {"retry": "unfailed", "cancel": "cancelled"}
     for job_id in calm.queue("mail").put_many(range(20)):
         calm.fail(job_id, "boom")
-    way.lose(sha(calm, call), moment)
+    way.lose(mark(calm, call), moment)
 
     assert await got(getattr(hr.failures, call)("boom", count=12)) == Bulk(12, 12, 0)
 
@@ -66,7 +66,7 @@ async def test_failed_jobs_are_moved_once_each(
 
 async def test_a_job_is_requeued_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
-    way.lose(sha(calm, "requeue"), moment)
+    way.lose(mark(calm, "requeue"), moment)
 
     assert await got(hr.requeue("a", "other")) == "waiting"
 
@@ -80,7 +80,7 @@ async def test_a_requeue_is_not_repeated_on_a_job_that_has_moved_on(
 ) -> None:
     calm.queue("mail").put("x", id="a")
     way.lose(
-        sha(calm, "requeue"),
+        mark(calm, "requeue"),
         "before the answer",
         meanwhile=lambda: print(calm.queue("mail").pop("w")),
     )
@@ -92,7 +92,7 @@ async def test_a_requeue_is_not_repeated_on_a_job_that_has_moved_on(
 
 async def test_a_priority_changes_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
-    way.lose(sha(calm, "prioritise"), moment)
+    way.lose(mark(calm, "prioritise"), moment)
 
     assert await got(hr.prioritise("a", -5)) == "waiting"
 
@@ -105,7 +105,7 @@ async def test_an_operator_finishes_a_job_once(
 ) -> None:
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").pop("w")
-    way.lose(sha(calm, "complete"), moment)
+    way.lose(mark(calm, "complete"), moment)
 
     assert await got(hr.finish("a", 7)) == "complete"
 
@@ -116,7 +116,7 @@ async def test_an_operator_finishes_a_job_once(
 
 async def test_an_operator_fails_a_job_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
-    way.lose(sha(calm, "fail"), moment)
+    way.lose(mark(calm, "fail"), moment)
 
     assert await got(hr.fail("a", "boom", "why")) == "failed"
 
@@ -131,7 +131,7 @@ async def test_an_operator_releases_a_job_once(
 ) -> None:
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").pop("w")
-    way.lose(sha(calm, "release"), moment)
+    way.lose(mark(calm, "release"), moment)
 
     assert await got(hr.release("a")) == "waiting"
 
@@ -142,7 +142,7 @@ async def test_an_operator_releases_a_job_once(
 async def test_a_lease_is_taken_back_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").pop("w")
-    way.lose(sha(calm, "timeout"), moment)
+    way.lose(mark(calm, "timeout"), moment)
 
     assert await got(hr.timeout("a")) == ["waiting"]
 
@@ -153,7 +153,7 @@ async def test_a_lease_is_taken_back_once(hr: Any, calm: Client, way: Way, momen
 async def test_a_queue_is_configured_once_and_for_all(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
-    way.lose(sha(calm, "configure"), moment)
+    way.lose(mark(calm, "configure"), moment)
 
     await got(hr.queue("mail").configure("task", lease=7))
 
@@ -166,7 +166,7 @@ async def test_a_queue_is_configured_once_and_for_all(
 async def test_a_setting_of_the_namespace_is_set(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
-    way.lose(sha(calm, "config_set"), moment)
+    way.lose(mark(calm, "config_set"), moment)
 
     await got(hr.config.set("lease", 7))
 
@@ -176,7 +176,7 @@ async def test_a_setting_of_the_namespace_is_set(
 
 async def test_a_queue_is_deleted_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put_many(range(700))
-    way.lose(sha(calm, "delete_queue"), moment, skip=1)
+    way.lose(mark(calm, "delete_queue"), moment, skip=1)
 
     await got(hr.queue("mail").delete())
 
@@ -188,8 +188,8 @@ async def test_a_queue_is_deleted_once(hr: Any, calm: Client, way: Way, moment: 
 
 async def test_a_question_is_asked_again(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
-    for op in ("get", "counts", "peek", "jobs"):
-        way.lose(sha(calm, op), moment)
+    for op in ("get", "counts", "peek", "job_page"):
+        way.lose(mark(calm, op), moment)
 
     assert (await got(hr.job("a"))).data == "x"
     assert (await got(hr.queue("mail").counts())).waiting == 1
@@ -201,15 +201,15 @@ async def test_a_question_is_asked_again(hr: Any, calm: Client, way: Way, moment
 async def test_a_refusal_that_is_lost_is_given_again(hr: Any, calm: Client, way: Way) -> None:
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").pop("w")
-    way.lose(sha(calm, "requeue"), "before the answer")
+    way.lose(mark(calm, "requeue"), "before the answer")
 
     with pytest.raises(JobNotFound):
         await got(hr.requeue("unknown"))
-    way.lose(sha(calm, "result"), "before the answer")
+    way.lose(mark(calm, "result"), "before the answer")
     with pytest.raises(JobNotFound):
         await got(hr.result("unknown"))
     calm.finish("a")
-    way.lose(sha(calm, "prioritise"), "before the answer")
+    way.lose(mark(calm, "prioritise"), "before the answer")
     with pytest.raises(WrongState):
         await got(hr.prioritise("a", 1))
     assert way.cuts == 3

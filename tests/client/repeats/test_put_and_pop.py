@@ -11,13 +11,13 @@ from headrace.testing import Clock
 from tests.model.jobs.checks.hand_over import pop as offering
 from tests.support.clients import got
 from tests.support.proxy import Way
-from tests.support.repeats import happened, sha
+from tests.support.repeats import happened, mark
 
 POLICIES = ("move", "replace", "reject", "duplicate")
 
 
 async def test_a_put_happens_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
-    way.lose(sha(calm, "put"), moment)
+    way.lose(mark(calm, "put"), moment)
 
     job_id = await got(hr.queue("mail").put("hello"))
 
@@ -28,7 +28,7 @@ async def test_a_put_happens_once(hr: Any, calm: Client, way: Way, moment: str) 
 
 async def test_a_plain_put_happens_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("first", id="first")
-    way.lose(sha(calm, "put_one"), moment)
+    way.lose(mark(calm, "put"), moment)
 
     job_id = await got(hr.queue("mail").put("hello"))
 
@@ -43,7 +43,7 @@ async def test_plain_put_with_due_housekeeping_happens_once(
     queue = calm.queue("mail")
     queue.put("first", id="first")
     queue.put("soon", start_within=1)
-    way.lose(sha(calm, "put_one"), moment, meanwhile=lambda: clock.tick(2))
+    way.lose(mark(calm, "put"), moment, meanwhile=lambda: clock.tick(2))
 
     job_id = await got(hr.queue("mail").put("hello"))
 
@@ -58,7 +58,7 @@ async def test_a_job_is_handed_over_once(hr: Any, calm: Client, way: Way, moment
     queue.put("the first of a day", id="first")
     queue.pop("w")[0].complete()
     assert offering(queue).jobs == []
-    way.lose(sha(calm, "hand_one"), moment)
+    way.lose(mark(calm, "put"), moment)
 
     job_id = await got(hr.queue("mail").put("hello"))
 
@@ -71,7 +71,7 @@ async def test_a_job_is_handed_over_once(hr: Any, calm: Client, way: Way, moment
 async def test_a_put_of_a_new_id_happens_once(
     hr: Any, calm: Client, way: Way, moment: str, policy: str
 ) -> None:
-    way.lose(sha(calm, "put"), moment)
+    way.lose(mark(calm, "put"), moment)
 
     assert await got(hr.queue("mail").put("hello", id="a", on_exists=policy)) == "a"
 
@@ -84,7 +84,7 @@ async def test_a_put_of_an_id_that_exists_happens_once(
     hr: Any, calm: Client, way: Way, moment: str, policy: str
 ) -> None:
     calm.queue("mail").put("old", id="a")
-    way.lose(sha(calm, "put"), moment)
+    way.lose(mark(calm, "put"), moment)
 
     assert await got(hr.queue("mail").put("new", id="a", on_exists=policy)) == "a"
 
@@ -96,7 +96,7 @@ async def test_a_put_that_is_refused_is_refused_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").put("old", id="a")
-    way.lose(sha(calm, "put"), moment)
+    way.lose(mark(calm, "put"), moment)
 
     with pytest.raises(JobExists):
         await got(hr.queue("mail").put("new", id="a", on_exists="reject"))
@@ -109,7 +109,7 @@ async def test_a_put_of_a_duplicate_makes_one_and_returns_its_id(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").put("old", id="a")
-    way.lose(sha(calm, "put"), moment)
+    way.lose(mark(calm, "put"), moment)
 
     job_id = await got(hr.queue("mail").put("new", id="a", on_exists="duplicate"))
 
@@ -120,7 +120,7 @@ async def test_a_put_of_a_duplicate_makes_one_and_returns_its_id(
 async def test_duplicates_within_one_call_keep_their_ids(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
-    way.lose(sha(calm, "put"), moment)
+    way.lose(mark(calm, "put"), moment)
 
     items = [Put("one", id="a"), Put("two", id="a")]
     one, two = await got(hr.queue("mail").put_many(items, on_exists="duplicate"))
@@ -130,7 +130,7 @@ async def test_duplicates_within_one_call_keep_their_ids(
 
 
 async def test_many_puts_happen_once_each(hr: Any, calm: Client, way: Way, moment: str) -> None:
-    way.lose(sha(calm, "put"), moment, skip=1)
+    way.lose(mark(calm, "put"), moment, skip=1)
 
     ids = await got(hr.queue("mail").put_many(range(600)))
 
@@ -143,7 +143,7 @@ async def test_a_repeated_pop_gets_the_jobs_that_were_handed_out(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     ids = calm.queue("mail").put_many(range(5))
-    way.lose(sha(calm, "pop"), moment)
+    way.lose(mark(calm, "pop"), moment)
 
     leases = await got(hr.queue("mail").pop("w", count=3))
 
@@ -158,7 +158,7 @@ async def test_pushed_payload_is_taken_in_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.core.transport.send([(0, ("LPUSH", calm.core.key(0, "ingress:mail"), "1", "2", "3"))])
-    way.lose(sha(calm, "pop"), moment)
+    way.lose(mark(calm, "pop"), moment)
 
     leases = await got(hr.queue("mail").pop("w", count=2))
 
@@ -172,7 +172,7 @@ async def test_repeated_pop_does_not_touch_earlier_leases(
 ) -> None:
     calm.queue("mail").put_many(range(4))
     held = [lease.id for lease in await got(hr.queue("mail").pop("w", count=2))]
-    way.lose(sha(calm, "pop"), moment)
+    way.lose(mark(calm, "pop"), moment)
 
     leases = await got(hr.queue("mail").pop("w", count=2))
 
@@ -185,7 +185,7 @@ async def test_a_pop_repeated_after_the_session_lapsed_holds_nothing_it_has_lost
 ) -> None:
     calm.queue("mail").put("x", id="a")
     calm.session("w", ttl=3)
-    way.lose(sha(calm, "pop"), "before the answer", meanwhile=lambda: clock.tick(5))
+    way.lose(mark(calm, "pop"), "before the answer", meanwhile=lambda: clock.tick(5))
 
     leases = await got(hr.queue("mail").pop("w"))
 
@@ -203,7 +203,7 @@ async def test_a_pop_repeated_after_the_job_went_to_another_does_not_take_it_awa
         clock.tick(60)
         assert [lease.id for lease in calm.queue("mail").pop("other")] == ["a"]
 
-    way.lose(sha(calm, "pop"), "before the answer", meanwhile=overtake)
+    way.lose(mark(calm, "pop"), "before the answer", meanwhile=overtake)
 
     assert await got(hr.queue("mail").pop("w")) == []
     assert happened(calm) == ["put", "popped", "lost", "popped"]
@@ -213,7 +213,7 @@ async def test_fifo_job_is_lost_with_the_answer(hr: Any, calm: Client, way: Way)
     """This profile delivers at most once; the log still names the worker."""
     calm.queue("mail").configure("fifo")
     ids = calm.queue("mail").put_many(["x", "y"])
-    way.lose(sha(calm, "pop"), "before the answer")
+    way.lose(mark(calm, "pop"), "before the answer")
 
     assert [lease.id for lease in await got(hr.queue("mail").pop("w"))] == ids[1:]
 

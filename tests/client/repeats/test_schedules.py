@@ -9,7 +9,7 @@ from headrace.testing import Clock
 from tests.proof import proves
 from tests.support.clients import got
 from tests.support.proxy import Way
-from tests.support.repeats import happened, sha
+from tests.support.repeats import happened, mark
 
 
 def known(calm: Client) -> Schedule:
@@ -22,7 +22,7 @@ def known(calm: Client) -> Schedule:
 async def test_a_schedule_is_made_once(
     hr: Any, calm: Client, way: Way, moment: str, clock: Clock
 ) -> None:
-    way.lose(sha(calm, "schedule"), moment, meanwhile=lambda: clock.tick(5))
+    way.lose(mark(calm, "schedule"), moment, meanwhile=lambda: clock.tick(5))
 
     made = await got(hr.queue("mail").schedule("tick", "x", every=60, delay=10))
 
@@ -38,7 +38,7 @@ async def test_a_schedule_is_changed_once(
     calm.queue("mail").schedule("tick", "x", every=60)
     calm.queue("mail").pop("w")
     clock.tick(10)
-    way.lose(sha(calm, "schedule"), moment)
+    way.lose(mark(calm, "schedule"), moment)
 
     changed = await got(hr.schedules.update("tick", every=20, priority=3))
 
@@ -49,7 +49,7 @@ async def test_a_schedule_is_changed_once(
 
 async def test_a_schedule_is_ended_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").schedule("tick", "x", every=60)
-    way.lose(sha(calm, "unschedule"), moment)
+    way.lose(mark(calm, "unschedule"), moment)
 
     assert await got(hr.schedules.delete("tick")) == ["tick"]
 
@@ -62,7 +62,7 @@ async def test_repeated_pop_makes_a_scheduled_run_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").schedule("tick", "x", every=60)
-    way.lose(sha(calm, "pop"), moment)
+    way.lose(mark(calm, "pop"), moment)
 
     assert [lease.id for lease in await got(hr.queue("mail").pop("w"))] == ["tick-1"]
 
@@ -74,7 +74,7 @@ async def test_repeated_sweep_makes_a_scheduled_run_once(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").schedule("tick", "x", every=60)
-    way.lose(sha(calm, "sweep"), moment)
+    way.lose(mark(calm, "sweep"), moment)
 
     await got(hr.sweep())
 

@@ -10,11 +10,11 @@ from headrace import Client, SessionEnded
 from headrace.testing import Clock
 from tests.support.clients import got
 from tests.support.proxy import Way
-from tests.support.repeats import happened, sha
+from tests.support.repeats import happened, mark
 
 
 async def test_a_session_begins_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
-    way.lose(sha(calm, "session_start"), moment)
+    way.lose(mark(calm, "session_start"), moment)
 
     session = await got(hr.session("w", ttl=5))
 
@@ -28,7 +28,7 @@ async def test_repeated_session_start_keeps_jobs_popped_meanwhile(
 ) -> None:
     calm.queue("mail").put("x", id="a")
     way.lose(
-        sha(calm, "session_start"),
+        mark(calm, "session_start"),
         "before the answer",
         meanwhile=lambda: print(calm.queue("mail").pop("w")),
     )
@@ -43,7 +43,7 @@ async def test_a_renewal_is_repeated(
 ) -> None:
     session = await got(hr.session("w", ttl=5))
     clock.tick(4)
-    way.lose(sha(calm, "session_renew"), moment)
+    way.lose(mark(calm, "session_renew"), moment)
 
     assert await got(session.renew()) == 5
 
@@ -55,7 +55,7 @@ async def test_a_renewal_that_comes_too_late_is_refused(
     hr: Any, calm: Client, clock: Clock, way: Way
 ) -> None:
     session = await got(hr.session("w", ttl=5))
-    way.lose(sha(calm, "session_renew"), "before the request", meanwhile=lambda: clock.tick(5))
+    way.lose(mark(calm, "session_renew"), "before the request", meanwhile=lambda: clock.tick(5))
 
     with pytest.raises(SessionEnded):
         await got(session.renew())
@@ -65,7 +65,7 @@ async def test_a_session_ends_once(hr: Any, calm: Client, way: Way, moment: str)
     calm.queue("mail").put("x", id="a")
     session = await got(hr.session("w"))
     await got(hr.queue("mail").pop("w"))
-    way.lose(sha(calm, "session_end"), moment)
+    way.lose(mark(calm, "session_end"), moment)
 
     await got(session.end())
 
@@ -79,7 +79,7 @@ async def test_the_end_of_a_session_does_not_end_the_next_one_of_that_name(
 ) -> None:
     session = await got(hr.session("w"))
     way.lose(
-        sha(calm, "session_end"), "before the answer", meanwhile=lambda: print(calm.session("w"))
+        mark(calm, "session_end"), "before the answer", meanwhile=lambda: print(calm.session("w"))
     )
 
     await got(session.end())
@@ -92,10 +92,10 @@ async def test_serving_a_queue_begins_and_ends_once(
 ) -> None:
     calm.queue("mail").put("x", id="a")
     session = await got(hr.session("w"))
-    way.lose(sha(calm, "session_serve"), moment)
+    way.lose(mark(calm, "session_serve"), moment)
     assert await got(session.serve("mail")) == 1
     await got(hr.queue("mail").pop("w"))
-    way.lose(sha(calm, "session_unserve"), moment)
+    way.lose(mark(calm, "session_unserve"), moment)
 
     await got(session.unserve("mail"))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.compat.importing.installation import Installation
+from tests.compat.importing.support.installation import Installation
 
 
 @pytest.fixture

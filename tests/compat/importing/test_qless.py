@@ -9,7 +9,7 @@ import pytest
 
 from headrace import Client, ImportRefused
 from headrace.testing import START
-from tests.compat.importing.installation import Installation, run_import
+from tests.compat.importing.support.installation import Installation, run_import
 from tests.proof import proves
 from tests.support.jobs import found as job_of
 

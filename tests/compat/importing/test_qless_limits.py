@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, ImportRefused
-from tests.compat.importing.installation import Installation, run_import
+from tests.compat.importing.support.installation import Installation, run_import
 from tests.compat.importing.test_qless import DAY, at, write_job, write_later, write_queue
 from tests.proof import proves
 from tests.support.jobs import found as job_of

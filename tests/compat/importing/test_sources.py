@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from headrace import Client, ImportRefused, JobExists
-from tests.compat.importing.installation import LATER_QLESS, Installation, run_import, waiting
+from tests.compat.importing.support.installation import (
+    LATER_QLESS,
+    Installation,
+    run_import,
+    waiting,
+)
 from tests.proof import proves
 
 LEAF = """
@@ -124,8 +129,8 @@ CASES = {
         {("odd", "items"): 1},
         left_out=[
             "odd: its config has no known type; imported as a leaf",
-            "feed.cancelled:work: this cancel count is of all jobs together, not of one",
-            "feed.config:odd: this config is not a JSON object; the feed has none here",
+            "feed.cancelled:work: this cancel count is for all jobs together, not for each job",
+            "feed.config:odd: this config is not a JSON object; the feed is imported without it",
         ],
     ),
     "thoonk chosen feed": Case(
@@ -178,7 +183,7 @@ CASES = {
         "redis-queue",
         "LPUSH seen 1|1417696237\nLPUSH new 1 2\nSET other x",
         {("seen", "running"): 1},
-        left_out=["new: this list may not be a queue; import it with --queue"],
+        left_out=["new: this list may not be a queue; if it is, use --queue"],
     ),
     "redis-queue chosen list": Case(
         "redis-queue",
@@ -269,7 +274,7 @@ def test_qless_keys_that_are_left_out_are_named(
         ("worqr", "LPUSH worqr:queues:a\0b x", "is not a valid queue name"),
         ("redis-queue", "SET other x", "has no data of redis-queue"),
         ("redis-queue", "LPUSH plain 1 2", "has no data of redis-queue"),
-        ("redis-queue", "", "It has no keys"),
+        ("redis-queue", "", "The server has no keys"),
         ("redis-queue", "SADD q:done 1\nSET q x", "WRONGTYPE"),
         ("redis-queue", "LPUSH q 1|1417696237\nHSET q:done a 1", "q:done.*WRONGTYPE"),
     ],
@@ -287,7 +292,7 @@ def test_source_without_readable_data_is_refused(
 def test_chosen_queue_that_does_not_exist_is_refused(hr: Client, old: Installation) -> None:
     old.write(REDIS_QUEUE)
 
-    with pytest.raises(ImportRefused, match="no queue 'mail'; it has: 'tasks'"):
+    with pytest.raises(ImportRefused, match="no queue 'mail'; its queues are: 'tasks'"):
         run_import(hr, old, "redis-queue", None, "mail")
 
 

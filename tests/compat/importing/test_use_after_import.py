@@ -9,7 +9,7 @@ from headrace.compat.qless import Qless
 from headrace.compat.redis_queue import RedisQueue
 from headrace.compat.thoonk import Thoonk
 from headrace.compat.worqr import Worqr
-from tests.compat.importing.installation import Installation, run_import
+from tests.compat.importing.support.installation import Installation, run_import
 from tests.compat.importing.test_qless import write_queue
 from tests.compat.importing.test_sources import JOBS, LEAF, REDIS_QUEUE, WORQR
 

@@ -13,9 +13,9 @@ from headrace.compat.qless import AsyncQless, Qless
 
 
 def test_url_opens_a_client_and_close_closes_it(valkey_url: str) -> None:
-    with Qless(valkey_url, namespace="by url") as opened:
+    with Qless(valkey_url, namespace="by-url") as opened:
         opened.queues["by url"].put({"a": 1}, id="by url")
-        assert opened.client.core.namespace == "by url"
+        assert opened.client.core.namespace == "by-url"
         assert opened.cancel("by url") == ["by url"]
 
 

@@ -192,7 +192,7 @@ def test_pop_with_invalid_arguments_changes_nothing(
 
 @proves("Q-04")
 def test_expiration_before_now_is_refused(qless: Any) -> None:
-    with pytest.raises(InvalidArgument, match="expiration must not be before now; it is 5"):
+    with pytest.raises(InvalidArgument, match="expiration must not be before now, but is 5"):
         qless.pop("testing", "w1", 1, NOW, NOW - 5)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace import Client
 from headrace.testing import Clock
-from tests.compat.redis_queue.pushing import push
+from tests.compat.redis_queue.support.pushing import push
 from tests.proof import proves
 from tests.support.jobs import found
 

@@ -13,7 +13,7 @@ from headrace import Client, InvalidArgument
 from headrace.compat.opening import TextCodec
 from headrace.compat.redis_queue import AsyncRedisQueue, RedisQueue
 from headrace.testing import Clock, open_with_clock
-from tests.compat.redis_queue.pushing import push
+from tests.compat.redis_queue.support.pushing import push
 from tests.proof import proves
 from tests.support.channels import commands, meanwhile, until_listened_to
 from tests.support.dump import dump
@@ -171,7 +171,7 @@ def test_each_call_changes_the_queue_in_one_step(hr: Client, url: str) -> None:
         return found
 
     sent()
-    scripts = {op: hr.core.library[op].sha for op in ("pop", "get", "complete")}
+    scripts = {op: hr.core.library[op].name for op in ("pop", "get", "complete")}
 
     assert sent() == [
         [hr.core.key(0, "settings:q"), scripts["pop"]],

@@ -15,8 +15,8 @@ from headrace.compat.thoonk import (
     Thoonk,
 )
 from headrace.testing import Clock
-from tests.compat.thoonk.recorded import all_of
-from tests.compat.thoonk.steps import begun, keys, tried
+from tests.compat.thoonk.support.recorded import all_of
+from tests.compat.thoonk.support.steps import begun, keys, tried
 from tests.proof import proves
 from tests.support.dump import dump
 

@@ -21,8 +21,8 @@ from headrace.compat.thoonk import (
     Thoonk,
 )
 from headrace.errors import HeadraceError
-from tests.compat.thoonk.recorded import RecordedNotices, all_of
-from tests.compat.thoonk.steps import tried
+from tests.compat.thoonk.support.recorded import RecordedNotices, all_of
+from tests.compat.thoonk.support.steps import tried
 from tests.proof import proves
 
 

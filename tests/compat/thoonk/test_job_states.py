@@ -10,7 +10,7 @@ import pytest
 from headrace import Client, HeadraceError
 from headrace.compat.thoonk import Empty, JobDoesNotExist, JobNotPending, Thoonk
 from headrace.transport.drive import Operation
-from tests.compat.thoonk.steps import changes, keys, operation_of, steps_of, tried
+from tests.compat.thoonk.support.steps import changes, keys, operation_of, steps_of, tried
 from tests.proof import proves
 from tests.support.dump import dump
 

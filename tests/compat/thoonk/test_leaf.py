@@ -12,7 +12,7 @@ from headrace.compat import opening
 from headrace.compat.thoonk import FeedExists, ItemDoesNotExist, Thoonk
 from headrace.feeds import operations
 from headrace.testing import open_with_clock
-from tests.compat.thoonk.steps import changes, operation_of, tried
+from tests.compat.thoonk.support.steps import changes, operation_of, tried
 from tests.proof import proves
 from tests.support.dump import dump
 

@@ -10,7 +10,7 @@ import pytest
 from headrace import Client, InvalidArgument
 from headrace.compat import opening
 from headrace.compat.thoonk import NotAllowed, Thoonk, registry
-from tests.compat.thoonk.steps import keys, tried
+from tests.compat.thoonk.support.steps import keys, tried
 from tests.proof import proves
 from tests.support.dump import dump
 

@@ -9,7 +9,7 @@ import pytest
 import headrace
 from headrace import Client
 from headrace.compat.thoonk import Thoonk, handlers
-from tests.compat.thoonk.recorded import all_of
+from tests.compat.thoonk.support.recorded import all_of
 from tests.proof import proves
 from tests.support.proxy import Way, way_to
 from tests.support.servers import until

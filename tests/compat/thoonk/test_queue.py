@@ -9,7 +9,7 @@ import pytest
 from headrace import Client, HeadraceError, InvalidArgument
 from headrace.compat.thoonk import Empty, FeedDoesNotExist, Thoonk, job_feeds
 from headrace.transport.drive import Operation
-from tests.compat.thoonk.steps import begun, changes, keys, operation_of, tried
+from tests.compat.thoonk.support.steps import begun, changes, keys, operation_of, tried
 from tests.proof import proves
 from tests.support.channels import until_listened_to
 from tests.support.dump import dump

@@ -11,7 +11,7 @@ import pytest
 from headrace import Client, InvalidArgument
 from headrace.compat.thoonk import FeedDoesNotExist, FeedExists, NotAllowed, Thoonk, registry
 from headrace.transport.drive import Operation, drive
-from tests.compat.thoonk.steps import changes, keys, tried
+from tests.compat.thoonk.support.steps import changes, keys, tried
 from tests.proof import proves
 from tests.support.dump import dump
 

@@ -10,7 +10,7 @@ import pytest
 from headrace import Client
 from headrace.compat.thoonk import NO_RESULT, Empty, Thoonk
 from headrace.testing import Clock
-from tests.compat.thoonk.steps import begun, keys, steps_of, tried
+from tests.compat.thoonk.support.steps import begun, keys, steps_of, tried
 from tests.proof import proves
 from tests.support.channels import until_listened_to
 from tests.support.dump import dump

@@ -8,7 +8,7 @@ import pytest
 
 from headrace import Client, InvalidArgument
 from headrace.compat.thoonk import ItemDoesNotExist
-from tests.compat.thoonk.steps import tried
+from tests.compat.thoonk.support.steps import tried
 from tests.proof import proves
 from tests.support.dump import dump
 

@@ -9,7 +9,7 @@ import pytest
 
 from headrace import Client, SessionEnded
 from headrace.testing import Clock
-from tests.compat.worqr.working import at_work, drained, expect, receiving, started
+from tests.compat.worqr.support.working import at_work, drained, expect, receiving, started
 from tests.proof import proves
 from tests.support.dump import dump
 

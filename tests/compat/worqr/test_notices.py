@@ -11,7 +11,14 @@ import headrace
 from headrace import Client, JobNotFound, QueueNotFound
 from headrace.compat.worqr import Worqr, notices
 from headrace.testing import Clock, open_with_clock
-from tests.compat.worqr.working import at_work, drained, eventually, expect, receiving, started
+from tests.compat.worqr.support.working import (
+    at_work,
+    drained,
+    eventually,
+    expect,
+    receiving,
+    started,
+)
 from tests.proof import proves
 from tests.support.channels import commands, listening
 from tests.support.dump import dump
@@ -30,7 +37,7 @@ def test_new_work_is_notified_without_polling(hr: Client, worqr: Any, url: str) 
         worqr.enqueue(["T0", "T1", "T2"], "Q1")
         expect(received, ("work", 3))
 
-    put = hr.core.library["put"].sha
+    put = hr.core.library["put"].name
     assert [line.split()[1] for line in sent] == [hr.core.key(0, "settings:Q1"), put]
 
 
@@ -237,7 +244,7 @@ def test_done_notice_is_one_publish(hr: Client, worqr: Any, url: str) -> None:
     with commands(url) as sent:
         worqr.finishTask(process.id, "result")
 
-    scripts = [hr.core.library[op].sha for op in ("get", "complete")]
+    scripts = [hr.core.library[op].name for op in ("get", "complete")]
     assert [line.split()[1] for line in sent] == [*scripts, hr.core.key(0, "done:Q1")]
     assert not hr.feeds.list()
 

@@ -11,7 +11,7 @@ from headrace import Client, InvalidArgument, JobExists, JobNotFound, LeaseLost,
 from headrace.compat.worqr import Process, Worqr
 from headrace.testing import Clock, open_with_clock
 from tests.compat.worqr.conftest import NEVER
-from tests.compat.worqr.working import at_work, drained, started
+from tests.compat.worqr.support.working import at_work, drained, started
 from tests.proof import proves
 from tests.support.channels import commands, meanwhile
 from tests.support.dump import dump
@@ -28,20 +28,20 @@ def test_each_call_changes_everything_in_one_script(hr: Client, url: str) -> Non
         process = worqr.startTask("Q1")
         assert process is not None
         calls: dict[str, Callable[[], object]] = {
-            "put_one": lambda: worqr.enqueue("T2", "Q1"),
+            "put": lambda: worqr.enqueue("T2", "Q1"),
             "release": lambda: worqr.stopTask(process.id),
             "pop": lambda: worqr.startTask("Q1"),
             "cancel_matching": lambda: worqr.cancelTasks("Q1", "T1"),
             "session_unserve": lambda: worqr.stopWork("Q1"),
             "session_end": worqr.failWorker,
         }
-        reads = {hr.core.library[name].sha for name in ("get", "counts")}
+        reads = {hr.core.library[name].name for name in ("get", "counts")}
         for op, call in calls.items():
             with commands(url) as sent:
                 call()
             # A script that the server does not know yet is sent a second time.
-            scripts = {line.split()[1] for line in sent if line.startswith("EVALSHA")}
-            assert scripts - reads == {hr.core.library[op].sha}, op
+            scripts = {line.split()[1] for line in sent if line.startswith("FCALL")}
+            assert scripts - reads == {hr.core.library[op].name}, op
 
 
 @proves("W-04", "W-18")

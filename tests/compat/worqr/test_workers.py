@@ -13,7 +13,14 @@ import headrace
 from headrace import Client, InvalidArgument, LeaseLost, SessionEnded, SessionRequired
 from headrace.compat.worqr import AsyncWorqr, Worqr
 from headrace.testing import Clock, settable_clock
-from tests.compat.worqr.working import at_work, drained, eventually, expect, receiving, started
+from tests.compat.worqr.support.working import (
+    at_work,
+    drained,
+    eventually,
+    expect,
+    receiving,
+    started,
+)
 from tests.proof import proves
 from tests.support.dump import dump
 
@@ -61,7 +68,7 @@ def test_failed_worker_notices_and_must_restart(
         lambda: not worqr.background.workers and not worqr.background.subscriptions,
         "it has noticed",
     )
-    assert "session of worker 'W1' ended: it must restart" in caplog.text
+    assert "session of worker 'W1' ended: the worker must restart" in caplog.text
     with pytest.raises(SessionEnded):
         worqr.keepWorkerAlive()
     peer.enqueue("T0", "Q1")

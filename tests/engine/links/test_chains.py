@@ -36,7 +36,7 @@ def test_a_chain_is_one_call(hr: Client, url: str) -> None:
     hr.chain([("warm", 0), ("up", 0)])
     with commands(url) as sent:
         hr.chain([("a", 0), ("b", 0), ("c", 0)])
-    assert [command.split()[0] for command in sent] == ["EVALSHA"]
+    assert [command.split()[0] for command in sent] == ["FCALL"]
 
 
 @proves("QL-11")

@@ -297,5 +297,5 @@ def test_many_that_move_on_are_blocked_in_bounded_steps(hr: Client, queue: Queue
 
 def test_a_chain_has_no_more_links_than_a_step(hr: Client) -> None:
     many = [f"job {number}" for number in range(1000)]
-    with pytest.raises(InvalidArgument, match="a chain may have 10000 dependencies"):
+    with pytest.raises(InvalidArgument, match="a chain may have at most 10000 dependencies"):
         hr.chain([("mail", Put(0, depends_on=many))] * 11)

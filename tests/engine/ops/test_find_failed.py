@@ -24,12 +24,6 @@ def location(request: pytest.FixtureRequest, url: str) -> Location:
     return Location(url, shards=request.param)
 
 
-@pytest.fixture
-def hr(any_client: Any) -> Any:
-    """The client under test."""
-    return any_client
-
-
 def set_aside(hr: Client, ids: list[str], failure: str = "io") -> None:
     """Fail jobs as an operator does."""
     rows = [(job_id, "", failure, "why", None, -1, b"") for job_id in ids]
@@ -52,35 +46,35 @@ def waiting(hr: Client, queue: str = "mail") -> set[str]:
 
 
 @proves("QL-02")
-async def test_thousands_are_retried_in_steps(calm: Client, hr: Any) -> None:
+async def test_thousands_are_retried_in_steps(calm: Client, any_client: Any) -> None:
     ids = calm.queue("mail").put_many(range(3 * STEP + 7))
     set_aside(calm, ids)
     seen: list[Bulk] = []
 
-    report = await got(hr.failures.retry("io", on_progress=seen.append))
+    report = await got(any_client.failures.retry("io", on_progress=seen.append))
 
     assert report == Bulk(matched=len(ids), done=len(ids), refused=0) == seen[-1]
     assert len(seen) >= 4
     assert calm.queue("mail").counts().waiting == len(ids)
     assert calm.failures.counts() == {}
     assert calm.audit().problems == []
-    assert await got(hr.failures.retry("io")) == Bulk()
+    assert await got(any_client.failures.retry("io")) == Bulk()
 
 
-async def test_failed_jobs_of_every_queue_are_found(calm: Client, hr: Any) -> None:
+async def test_failed_jobs_of_every_queue_are_found(calm: Client, any_client: Any) -> None:
     ids = [f"job {number}" for number in range(102)]
     for number, job_id in enumerate(ids):
         calm.queue(f"q {number}").put(0, id=job_id)
     set_aside(calm, ids)
 
-    assert await got(hr.failures.retry()) == Bulk(102, 102, 0)
+    assert await got(any_client.failures.retry()) == Bulk(102, 102, 0)
 
 
-async def test_thousands_are_cancelled_in_steps(calm: Client, hr: Any) -> None:
+async def test_thousands_are_cancelled_in_steps(calm: Client, any_client: Any) -> None:
     ids = calm.queue("mail").put_many(range(2 * STEP + 7))
     set_aside(calm, ids)
 
-    report = await got(hr.failures.cancel(queue="mail"))
+    report = await got(any_client.failures.cancel(queue="mail"))
 
     assert report == Bulk(matched=len(ids), done=len(ids), refused=0)
     assert calm.queue("mail").counts().failed == 0
@@ -88,33 +82,35 @@ async def test_thousands_are_cancelled_in_steps(calm: Client, hr: Any) -> None:
     assert calm.audit().problems == []
 
 
-async def test_the_oldest_come_first(calm: Client, clock: Clock, hr: Any) -> None:
+async def test_the_oldest_come_first(calm: Client, clock: Clock, any_client: Any) -> None:
     ids = failed_one_by_one(calm, clock, 20)
 
-    assert (await got(hr.failures.retry("io", count=6))).done == 6
+    assert (await got(any_client.failures.retry("io", count=6))).done == 6
     assert waiting(calm) == set(ids[:6])
-    assert (await got(hr.failures.cancel("io", count=5))).done == 5
+    assert (await got(any_client.failures.cancel("io", count=5))).done == 5
     assert [job.id for job in calm.jobs(ids)] == ids[:6] + ids[11:]
-    assert (await got(hr.failures.retry(queue="mail", count=3))).done == 3
+    assert (await got(any_client.failures.retry(queue="mail", count=3))).done == 3
     assert waiting(calm) == set(ids[:6] + ids[11:14])
 
 
 async def test_a_pace_spreads_them_by_when_they_are_due(
-    calm: Client, clock: Clock, hr: Any
+    calm: Client, clock: Clock, any_client: Any
 ) -> None:
     ids = failed_one_by_one(calm, clock, 9)
 
-    report = await got(hr.failures.retry("io", pace="2/s", delay=10))
+    report = await got(any_client.failures.retry("io", pace="2/s", delay=10))
 
     assert report.done == 9
     due = [job.due for job in calm.jobs(ids)]
     assert due == [clock.now + timedelta(seconds=10 + nth / 2) for nth in range(9)]
 
 
-async def test_of_a_pace_the_first_starts_at_once(calm: Client, clock: Clock, hr: Any) -> None:
+async def test_of_a_pace_the_first_starts_at_once(
+    calm: Client, clock: Clock, any_client: Any
+) -> None:
     ids = failed_one_by_one(calm, clock, 3)
 
-    await got(hr.failures.retry("io", pace="1/m"))
+    await got(any_client.failures.retry("io", pace="1/m"))
 
     assert [job.state for job in calm.jobs(ids)] == ["waiting", "scheduled", "scheduled"]
 
@@ -158,41 +154,45 @@ def as_given(chosen: dict[str, Any], first: datetime) -> dict[str, Any]:
 
 
 async def test_dry_run_counts_matching_jobs_and_changes_nothing(
-    calm: Client, clock: Clock, hr: Any
+    calm: Client, clock: Clock, any_client: Any
 ) -> None:
     first = eight_of_a_kind(calm, clock)
     before = dump(calm)
     for given, chosen in FILTERS.values():
         options = as_given(given, first)
-        assert await got(hr.failures.retry(**options, dry_run=True)) == Bulk(len(chosen)), given
-        assert await got(hr.failures.cancel(**options, dry_run=True)) == Bulk(len(chosen)), given
+        assert await got(any_client.failures.retry(**options, dry_run=True)) == Bulk(len(chosen)), (
+            given
+        )
+        assert await got(any_client.failures.cancel(**options, dry_run=True)) == Bulk(
+            len(chosen)
+        ), given
     assert dump(calm) == before
 
 
 @pytest.mark.parametrize("name", ["type and tag", "queue and tag", "all", "between", "none"])
-async def test_filters_choose(calm: Client, clock: Clock, hr: Any, name: str) -> None:
+async def test_filters_choose(calm: Client, clock: Clock, any_client: Any, name: str) -> None:
     given, chosen = FILTERS[name]
     first = eight_of_a_kind(calm, clock)
 
-    assert (await got(hr.failures.retry(**as_given(given, first)))).done == len(chosen)
+    assert (await got(any_client.failures.retry(**as_given(given, first)))).done == len(chosen)
     assert waiting(calm) | waiting(calm, "post") == set(chosen)
-    assert (await got(hr.failures.cancel())).done == 8 - len(chosen)
+    assert (await got(any_client.failures.cancel())).done == 8 - len(chosen)
     assert waiting(calm) | waiting(calm, "post") == set(chosen)
 
 
-async def test_filters_look_through_many_that_do_not_match(calm: Client, hr: Any) -> None:
+async def test_filters_look_through_many_that_do_not_match(calm: Client, any_client: Any) -> None:
     plain = calm.queue("mail").put_many(range(2 * STEP))
     marked = calm.queue("mail").put_many(range(3), tags=["vip"])
     set_aside(calm, plain)
     set_aside(calm, marked)
 
-    assert await got(hr.failures.retry("io", tag="vip")) == Bulk(3, 3, 0)
+    assert await got(any_client.failures.retry("io", tag="vip")) == Bulk(3, 3, 0)
     assert waiting(calm) == set(marked)
 
 
 @pytest.mark.parametrize("call", ["retry", "cancel"])
 async def test_job_that_fails_meanwhile_is_not_processed_twice(
-    calm: Client, clock: Clock, hr: Any, call: str
+    calm: Client, clock: Clock, any_client: Any, call: str
 ) -> None:
     """Workers fail the retried jobs at once; the call terminates all the same."""
     ids = failed_one_by_one(calm, clock, 30)
@@ -204,14 +204,14 @@ async def test_job_that_fails_meanwhile_is_not_processed_twice(
         if call == "retry":
             set_aside(calm, ids)
 
-    report = await got(getattr(hr.failures, call)("io", on_progress=fail_more))
+    report = await got(getattr(any_client.failures, call)("io", on_progress=fail_more))
 
     assert report == Bulk(30, 30, 0)
 
 
 @pytest.mark.parametrize("call", ["retry", "cancel"])
 async def test_job_that_is_moved_meanwhile_is_left_alone(
-    calm: Client, clock: Clock, hr: Any, call: str
+    calm: Client, clock: Clock, any_client: Any, call: str
 ) -> None:
     ids = calm.queue("mail").put_many(range(2 * STEP))
     set_aside(calm, ids)
@@ -232,7 +232,7 @@ async def test_job_that_is_moved_meanwhile_is_left_alone(
         first = False
 
     meddled: list[str] = []
-    report = await got(getattr(hr.failures, call)("io", on_progress=meddle))
+    report = await got(getattr(any_client.failures, call)("io", on_progress=meddle))
 
     states = {job.id: job.state for job in calm.jobs(meddled)}
     assert [states[job_id] for job_id in meddled] == ["waiting", "failed"]
@@ -242,7 +242,7 @@ async def test_job_that_is_moved_meanwhile_is_left_alone(
     assert calm.audit().problems == []
 
 
-async def test_refusals_are_counted(calm: Client, clock: Clock, hr: Any) -> None:
+async def test_refusals_are_counted(calm: Client, clock: Clock, any_client: Any) -> None:
     mail = calm.queue("mail")
     first = mail.put(1, unique="one")
     set_aside(calm, [first])
@@ -252,21 +252,21 @@ async def test_refusals_are_counted(calm: Client, clock: Clock, hr: Any) -> None
     mail.put(4, depends_on=[parent])
     set_aside(calm, [parent])
 
-    assert await got(hr.failures.cancel("io")) == Bulk(matched=2, done=1, refused=1)
+    assert await got(any_client.failures.cancel("io")) == Bulk(matched=2, done=1, refused=1)
     assert [job.id for job in calm.failures.jobs("io").jobs] == [parent]
     again = mail.put(5, unique="two")
     set_aside(calm, [again])
     mail.put(6, unique="two")
-    assert await got(hr.failures.retry("io")) == Bulk(matched=2, done=1, refused=1)
+    assert await got(any_client.failures.retry("io")) == Bulk(matched=2, done=1, refused=1)
     assert [job.id for job in calm.failures.jobs("io").jobs] == [again]
     assert calm.audit().problems == []
 
 
 @proves("Q-82")
 async def test_types_are_shown_with_their_newest_failure(
-    calm: Client, clock: Clock, hr: Any
+    calm: Client, clock: Clock, any_client: Any
 ) -> None:
-    assert await got(hr.failures.groups()) == []
+    assert await got(any_client.failures.groups()) == []
     for number in range(6):
         clock.tick(1)
         calm.queue(f"q{number}").put(0, id=f"job {number}")
@@ -275,12 +275,12 @@ async def test_types_are_shown_with_their_newest_failure(
             pass
         leases[0].fail(for_all, f"message {number}")
 
-    often, seldom = await got(hr.failures.groups())
+    often, seldom = await got(any_client.failures.groups())
 
     assert (often.type, often.count, seldom.type, seldom.count) == ("often", 4, "seldom", 2)
     assert (often.message, often.queue, often.job_id) == ("message 3", "q3", "job 3")
     assert (seldom.message, seldom.at) == ("message 5", clock.now)
-    assert await got(hr.failures.groups(offset=1, count=1)) == [seldom]
+    assert await got(any_client.failures.groups(offset=1, count=1)) == [seldom]
 
 
 @pytest.mark.parametrize("call", ["retry", "cancel"])

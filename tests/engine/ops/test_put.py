@@ -250,7 +250,7 @@ def test_one_wrong_item_of_many_refuses_them_all(hr: Client, queue: Queue) -> No
 @proves("Q-04")
 def test_a_payload_that_is_too_large_is_refused(url: str) -> None:
     client, _ = open_with_clock(url, limits=Limits(payload=10))
-    with client, pytest.raises(InvalidArgument, match="may have 10 bytes, not 11"):
+    with client, pytest.raises(InvalidArgument, match="may have at most 10 bytes, not 11"):
         client.queue("mail").put("123456789")
 
 

@@ -167,7 +167,7 @@ def test_it_is_one_command_that_returns_also_what_was_popped_last(
     with commands(url) as sent:
         session.end()
 
-    assert [line.split()[0] for line in sent] == ["EVALSHA"]
+    assert [line.split()[0] for line in sent] == ["FCALL"]
     assert tasks.counts().waiting == 10
 
 

@@ -35,7 +35,7 @@ def test_a_session_starts_by_one_command(hr: Client, url: str) -> None:
     with commands(url) as sent:
         hr.session("w1")
 
-    assert [line.split()[0] for line in sent] == ["EVALSHA"]
+    assert [line.split()[0] for line in sent] == ["FCALL"]
 
 
 @proves("W-39")

@@ -106,7 +106,7 @@ def test_it_is_one_command(hr: Client, tasks: Queue, url: str) -> None:
     with commands(url) as sent:
         session.unserve("tasks")
 
-    assert [line.split()[0] for line in sent] == ["EVALSHA"]
+    assert [line.split()[0] for line in sent] == ["FCALL"]
 
 
 @proves("W-40")

@@ -62,7 +62,7 @@ def test_a_put_stores_place_and_data_by_one_command(fifo: Queue, url: str) -> No
     with commands(url) as sent:
         job_id = fifo.put("data")
 
-    assert [line.split()[0] for line in sent] == ["EVALSHA"]
+    assert [line.split()[0] for line in sent] == ["FCALL"]
     assert [(job.id, job.data) for job in fifo.jobs("waiting").jobs][1:] == [(job_id, "data")]
 
 

@@ -71,7 +71,7 @@ def test_every_transition_is_one_command(
         manual.delete()
         manual.configure(profile="manual")
 
-    assert [line.split()[0] for line in sent] == ["EVALSHA"]
+    assert [line.split()[0] for line in sent] == ["FCALL"]
 
 
 @proves("T-42")

@@ -229,7 +229,7 @@ def test_pop_and_finish_are_one_command_each(hr: Client, ring: Queue, url: str) 
         hr.finish(lease.id)
 
     assert lease.id == put[40]
-    assert [line.split()[0] for line in sent] == ["EVALSHA", "EVALSHA"]
+    assert [line.split()[0] for line in sent] == ["FCALL", "FCALL"]
 
 
 @proves("RD-02")

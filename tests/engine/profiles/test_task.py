@@ -47,7 +47,7 @@ def test_every_operation_is_one_command(
             else:
                 getattr(lease, what)()
 
-    assert [line.split()[0] for line in sent] == ["EVALSHA"]
+    assert [line.split()[0] for line in sent] == ["FCALL"]
     assert hr.audit().balanced
 
 

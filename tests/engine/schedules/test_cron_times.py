@@ -139,7 +139,8 @@ def test_times_match_another_implementation(
 ) -> None:
     expression, zone, at = question
     rule = parse(expression)
-    if zone == LORD_HOWE and not rule.fixed and len(rule.hours) < 24:
+    # Clocks change by half an hour there, and cronsim skips or repeats some of these minutes.
+    if zone == LORD_HOWE and not rule.fixed and len(rule.hours) * len(rule.minutes) < 24 * 60:
         zone = "Europe/Berlin"
 
     after, before = times(cron_server, TEXT, expression, zone, at, 4)

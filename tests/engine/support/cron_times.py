@@ -10,16 +10,21 @@ from zoneinfo import ZoneInfo
 from redis import Redis
 
 from headrace.engine.call import pack
-from headrace.engine.compose import Composer
+from headrace.engine.compose import compose
 from headrace.engine.cron import Cron, offsets, parse
-from headrace.engine.source import LuaFile, parsed, source
+from headrace.engine.source import source
 from headrace.engine.timestamps import EPOCH, moment
 
 MINUTE = timedelta(minutes=1)
 # The table of offsets starts this long before the given time.
 LOOKS_BACK = timedelta(days=700)
 
-TIMES = """-- times: the times after a moment, and those up to it.
+# This keeps the function of the only operation.
+CALLS_ONE = "local times local function register(_, _, callback) times = callback end"
+
+TIMES = source(
+    "ops/times",
+    """-- times: the times after a moment, and those up to it.
 --
 -- args   rule zone from:int count:int
 -- uses   cron
@@ -38,19 +43,15 @@ for i = 1, count do
   at = at - 1
 end
 return { after, before }
-"""
+""",
+)
 
 
 def script(swaps: dict[str, str] | None = None) -> str:
     """Return the text of a script that finds times, with swapped files if a fault is planted."""
-
-    def source_of(name: str) -> LuaFile:
-        if name == "ops/times":
-            return parsed(name, TIMES)
-        swapped = (swaps or {}).get(name.removeprefix("lib/"))
-        return source(name) if swapped is None else parsed(name, swapped)
-
-    return "\n".join(line for line, _ in Composer(source_of).compose("times"))
+    files = {name: source(f"lib/{name}", (swaps or {}).get(name)) for name in ("cron", "keys")}
+    lines = compose(files, {"times": TIMES})
+    return "\n".join((CALLS_ONE, *(line for line, _ in lines), "return times(KEYS, ARGV)"))
 
 
 def ms_of(at: datetime) -> int:

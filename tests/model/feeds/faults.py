@@ -45,20 +45,20 @@ PUBLISHING = [
     Fault("sorted feeds are published to", "ops/feed_publish", ", 'plain')", ")"),
     Fault(
         "the newest are evicted",
-        "lib/feed_evict",
+        "lib/feed_change",
         "'ZREMRANGEBYRANK', order, 0, #oldest - 1",
         "'ZREMRANGEBYRANK', order, -#oldest, -1",
     ),
-    Fault("one too many is kept", "lib/feed_evict", "- feed_most", "- feed_most - 1"),
+    Fault("one too many is kept", "lib/feed_change", "- feed_most", "- feed_most - 1"),
     Fault(
         "items stay without a place",
-        "lib/feed_evict",
+        "lib/feed_change",
         "redis.call('HDEL', key('items', feed), unpack(oldest))",
         "",
     ),
     Fault(
         "an eviction sends no notice",
-        "lib/feed_evict",
+        "lib/feed_change",
         "    record_change(feed, 'retracted', id, '', '', '')\n",
         "",
     ),
@@ -131,7 +131,7 @@ SORTING = [
 
 TELLING = [
     Fault("numbers with holes", "lib/feed_change", "feed_number + 1", "feed_number + 2"),
-    Fault("the shard does not count", "lib/feed_change", "changes + 1", "changes"),
+    Fault("the shard does not count", "lib/feed_change", "1 + (changes", "0 + (changes"),
     Fault(
         "listeners of all feeds get no notice",
         "lib/feed_change",
@@ -148,7 +148,7 @@ TELLING = [
         "the log does not know",
         "lib/feed_change",
         "  log_change(feed, kind, id, item, place, instance)\n",
-        "  next_entry()\n",
+        "  next_event()\n  number = number + 1\n",
     ),
     Fault("the log has everything", "lib/feed_change", "#item > largest_data", "#item < 0"),
     Fault("a message has no item", "lib/feed_change", "instance, item }", "instance, '' }"),
@@ -161,7 +161,7 @@ TELLING = [
     Fault("nobody did it", "lib/feed_change", "place, instance, item }", "place, '', item }"),
     Fault(
         "the log begins anew",
-        "lib/feed_write_back",
+        "lib/feed_change",
         "redis.call('HSET', LOG, 'number', number, 'stamp', stamp, 'changes', changes)",
         "",
     ),

@@ -13,7 +13,7 @@ from headrace.operations.putting import put_call as put_call_of
 
 
 def call_of(op: str, each: Sequence[Any], nonce: str, args: dict[str, Any]) -> Call[Any]:
-    """Return a call that does not decode its answer; a put of new ids has no nonce."""
+    """Return a call that does not decode its answer; a put of only new ids needs no nonce."""
     if op == "put":
         return put_call(each, nonce, **args)
     if op == "complete":
@@ -46,8 +46,7 @@ def put_call(
         (job_id, data.encode(), spare, own) if spare or own else (job_id, data.encode())
         for job_id, spare, data, own in rows
     ]
-    named = "unique" in options or any(spare or "unique" in own for _, spare, _, own in rows)
-    call = put_call_of(queue, items, packed(options), on_exists or None, nonce if named else "")
+    call = put_call_of(queue, items, options, on_exists or None, nonce)
     return replace(call, decode=lambda reply: reply)
 
 

@@ -15,8 +15,18 @@ ORDER = [
         "numbered(job.seq,",
         "numbered(0,",
     ),
-    Fault("a plain job is not put by age", "lib/plain_put", "numbered(seq,", "numbered(0,"),
-    Fault("one job is not put by age", "ops/put_one", "numbered(seq,", "numbered(0,"),
+    Fault(
+        "a plain job is not put by age",
+        "lib/plain_put",
+        "places[2 * i] = numbered(seq,",
+        "places[2 * i] = numbered(0,",
+    ),
+    Fault(
+        "one job is not put by age",
+        "lib/plain_put",
+        "score, numbered(seq, id))\n  count",
+        "score, numbered(0, id))\n  count",
+    ),
     Fault("the back is the front", "lib/return_job", "position == 'back'", "position == 'front'"),
     Fault(
         "what returns has no priority", "lib/job_states", "'waiting', job.priority", "'waiting', 0"
@@ -27,6 +37,7 @@ ORDER = [
         "zset_add(key('waiting', job.queue), job_member(job), job.priority)",
         "zset_add(key('waiting', job.queue), job_member(job), 0)",
     ),
+    Fault("peek prepares for nothing due", "lib/next_jobs", "<= now then", "< 0 then"),
     Fault("peek passes nothing over", "ops/peek", "job.remaining <= 0", "job.remaining < -9"),
 ]
 
@@ -34,10 +45,10 @@ TIME = [
     Fault(
         "a lease lasts too long",
         "lib/pop_general",
-        "tonumber(first[2]) <= now",
-        "tonumber(first[2]) < now",
+        "'ZCOUNT', where, '-inf', now)",
+        "'ZCOUNT', where, '-inf', now - 1)",
     ),
-    Fault("a plain pop comes too soon", "ops/pop", "earliest <= now", "earliest < now"),
+    Fault("a plain pop comes too soon", "lib/plain_pop", "due <= now", "due < now"),
     Fault("due too late", "lib/promote_due_jobs", "'-inf', now,", "'-inf', now - 1,"),
     Fault(
         "the end of sessions is not foreseen",
@@ -45,9 +56,7 @@ TIME = [
         ", SESSIONS, key('gated', queue),",
         ", key('gated', queue),",
     ),
-    Fault(
-        "what is scheduled never expires", "lib/agenda_tasks", " or job.state == 'scheduled'", ""
-    ),
+    Fault("what is scheduled never expires", "lib/run_agenda", " or job.state == 'scheduled'", ""),
     Fault("one duty a call", "lib/run_agenda", "AGENDA_AT_MOST = 16", "AGENDA_AT_MOST = 1"),
     Fault("a heartbeat renews nothing", "ops/heartbeat", "now + span", "now"),
     Fault("new data are not told", "lib/events", "elseif data then", "elseif nil then"),
@@ -56,33 +65,36 @@ TIME = [
 
 LEASES = [
     Fault("any token will do", "lib/check_lease", "token == job.token", "token ~= ''"),
-    Fault("a plain complete sees no token", "ops/complete", "token == tokens[i] and ", ""),
-    Fault("attempts are not counted", "ops/pop", "pack(attempt + 1, rem", "pack(1, rem"),
+    Fault("a plain complete sees no token", "lib/plain_complete", "token ~= tokens[i] or ", ""),
+    Fault("attempts are not counted", "lib/plain_pop", "pack(attempt, rem", "pack(1, rem"),
     Fault(
-        "a plain pop does not begin to run", "ops/pop", "at_since) .. since", "at_since) .. '\\0'"
+        "a plain pop does not begin to run",
+        "lib/plain_pop",
+        "at_since) .. since",
+        "at_since) .. '\\0'",
     ),
     Fault("a plain job has no retries", "lib/plain_put", "pack(now, retries)", "pack(now, 0)"),
-    Fault("one job has no retries", "ops/put_one", "seq, now, retries", "seq, now, 0"),
+    Fault("one job has no retries", "lib/plain_put", "seq, now, retries", "seq, now, 0"),
     Fault(
         "the log contains data that it must not contain",
-        "lib/plain_put_event",
+        "lib/fast_path",
         "if #data > largest",
         "if false",
     ),
-    Fault("a plain pop forgets attempts", "ops/pop", "attempt or 0", "0"),
-    Fault("a plain pop gives retries back", "ops/pop", "if remaining == nil", "if remaining"),
+    Fault("a plain pop forgets attempts", "lib/plain_pop", "(attempt or 0) + 1", "1"),
+    Fault("a plain pop gives retries back", "lib/plain_pop", "if remaining == nil", "if remaining"),
     Fault(
         "no history is stored",
         "lib/job_packing",
         "initial_fields(job), HISTORY",
         "initial_fields(job), HISTORY - 1",
     ),
-    Fault("a lost lease costs nothing", "lib/reclaim_job", "job.remaining - 1", "job.remaining"),
-    Fault("one retry too many", "lib/reclaim_job", "job.remaining <= 0", "job.remaining < 0"),
+    Fault("a lost lease costs nothing", "lib/return_job", "job.remaining - 1", "job.remaining"),
+    Fault("one retry too many", "lib/return_job", "job.remaining <= 0", "job.remaining < 0"),
     Fault("a retried job has no new budget", "ops/retry", "job.remaining = job.retries", ""),
     Fault(
         "a job is handed out twice",
-        "lib/take_expired_leases",
+        "lib/expired_leases",
         "job.token ~= job.attempt",
         "'' ~= job.attempt",
     ),
@@ -92,7 +104,7 @@ LEASES = [
         "or policy == 'replace' and job.state == 'running'",
         "",
     ),
-    Fault("a repeated put happens twice", "lib/put_existing_id", "== nonce", "== 'nonce'"),
+    Fault("a repeated put happens twice", "lib/put_existing_id", "== put_nonce", "== 'nonce'"),
     Fault("a former holder still holds the job", "ops/check_leases", " and job.token == token", ""),
     Fault("what is over is held", "ops/check_leases", "job.state == 'running' and ", ""),
     Fault("what is gone is held", "ops/check_leases", "'cancelled'", "'held'"),
@@ -127,16 +139,21 @@ SESSIONS = [
     ),
     Fault(
         "a plain job is held when over",
-        "ops/complete",
-        "redis.call('ZREM', key('held', worker), unpack(ids))",
+        "lib/plain_complete",
+        "redis.call('ZREM', key('held', worker), unpack(held))",
         "",
     ),
 ]
 
 BOOKS = [
-    Fault("a move is not booked", "lib/leave_queue", "book(job.queue, 'moved', 1)", ""),
-    Fault("a plain pop is not booked", "ops/pop", "'running', #found", "'running', 0"),
-    Fault("what is pruned is not booked", "lib/prune_completed", "book(queue, 'pruned', #ids)", ""),
+    Fault(
+        "a move is not booked",
+        "lib/change_queue",
+        "leave_state(job)\n  book(job.queue, 'moved', 1)",
+        "leave_state(job)",
+    ),
+    Fault("a plain pop is not booked", "lib/plain_pop", "'running', popped", "'running', 0"),
+    Fault("what is pruned is not booked", "lib/completed_jobs", "book(queue, 'pruned', #ids)", ""),
     Fault("a failed job stays on its list", "lib/failures", "list_failure(job, -1)", ""),
     Fault("a deleted queue leaves its books", "ops/delete_queue", "'books', ", ""),
     Fault("the audit sees no other queue", "ops/audit_members", " or job.queue ~= queue", ""),
@@ -148,7 +165,12 @@ BULK = [
     Fault(
         "failed jobs of other queues match", "ops/find_failed", "or job.queue == queue", "or true"
     ),
-    Fault("failed jobs without the tag match", "ops/find_failed", "one == wanted", "true"),
+    Fault(
+        "failed jobs without the tag match",
+        "ops/find_failed",
+        "is_among(extra(job, 'tags'), tag)",
+        "true",
+    ),
     Fault("what failed later matches", "ops/find_failed", "tonumber(at) > last", "false"),
     Fault(
         "what failed anew is retried",
@@ -181,21 +203,23 @@ BULK = [
 RETENTION = [
     Fault(
         "one too many is kept",
-        "lib/prune_completed",
+        "lib/completed_jobs",
         "redis.call('ZCARD', kept) - limits.keep_count",
         "redis.call('ZCARD', kept) - limits.keep_count - 1",
     ),
     Fault(
         "kept too long",
-        "lib/prune_completed",
+        "lib/completed_jobs",
         "'ZRANGE', kept, '-inf', now -",
         "'ZRANGE', kept, '-inf', now - 1 -",
     ),
-    Fault("a plain complete prunes nothing", "ops/complete", "or kept >", "or 0 >"),
+    Fault("a plain complete prunes nothing", "lib/plain_complete", "or kept >", "or 0 >"),
+    Fault("a complete prunes nothing", "lib/completed_jobs", "or kept >", "or 0 >"),
+    Fault("age prunes nothing", "lib/completed_jobs", "kept <= added or", ""),
     Fault("a message is cut within a letter", "lib/failures", "size > 0 and", "false and"),
     Fault(
         "a history keeps whole messages",
-        "lib/fail_job",
+        "lib/failures",
         "'failed', kind, short",
         "'failed', kind, message",
     ),
@@ -223,10 +247,10 @@ STATISTICS = [
         "(x - mean) * (x - before)",
         "(x - mean) * (x - mean)",
     ),
-    Fault("retries are not counted", "lib/reclaim_job", "observe(job.queue, 'retries')", ""),
+    Fault("retries are not counted", "lib/return_job", "observe(job.queue, 'retries')", ""),
     Fault(
         "what was deleted ran",
-        "lib/pop_general",
+        "lib/hand_out",
         "emit('completed', job)",
         "emit('completed', job, nil, 0)",
     ),
@@ -238,49 +262,83 @@ STATISTICS = [
 
 TIDINGS = [
     Fault("events with holes", "lib/events", "number = number + 1", "number = number + 2"),
-    Fault("plain events with holes", "lib/plain_put", "event = event + 1", "event = event + 2"),
-    Fault("one event leaves a hole", "ops/put_one", "'number', seq,", "'number', seq + 1,"),
-    Fault("no worker is woken for one job", "ops/put_one", "'work 1'", "'rest 1'"),
-    Fault("one job goes past a limit", "ops/put_one", "if governed then", "if false then"),
+    Fault("plain events have no number", "lib/fast_path", "number > first_number", "false"),
+    Fault("one event leaves a hole", "lib/events", "'number', number,", "'number', number + 1,"),
+    Fault("no worker is woken for one job", "lib/plain_put", "'work 1'", "'rest 1'"),
+    Fault("one job is in no lane", "lib/plain_put", "if job_key or governed then", "if nil then"),
+    Fault("jobs are in no lane", "lib/plain_put", "(job_key or governed) and", "nil and"),
+    Fault("a job is in the lane of all", "lib/plain_put", "job_key and job_key ..", "nil and"),
+    Fault("a new first job changes no lane", "lib/plain_put", "and lane or nil", "and nil or nil"),
+    Fault("a put forgets a key", "lib/plain_put", "key = job_key }", "key = nil }"),
+    Fault("a changed lane is forgotten", "lib/write_back", "if left.changed_lane", "if nil"),
     Fault(
-        "one job goes past an offer", "ops/put_one", "elseif idle_worker then", "elseif false then"
+        "one job goes past an offer",
+        "lib/plain_put",
+        "= offer and not options and",
+        "= false and",
     ),
-    Fault("a put ignores due jobs", "ops/put_one", "'-inf', now) > 0", "'-inf', 0) > 0"),
+    Fault("a put ignores due jobs", "lib/fast_path", "'-inf', now) > 0", "'-inf', 0) > 0"),
+    Fault(
+        "a late put takes a job from its holder",
+        "lib/put_general",
+        "elseif job and put_nonce == '' then",
+        "elseif nil then",
+    ),
+    Fault("a put forgets a priority", "lib/plain_put", "options.priority or 0", "0"),
+    Fault("a put forgets retries", "lib/plain_put", "retries = options.retries", "retries = 5"),
+    Fault("a put forgets tags", "lib/plain_put", "{ tags = tags,", "{ tags = {},"),
+    Fault("a put does not list tags", "lib/plain_put", "list_tags(tags, { now, id }, 1)", ""),
+    Fault(
+        "puts do not list tags",
+        "lib/plain_put",
+        "list_tags(tags, scored_ids(ids, string.format('%d', now)), #ids)",
+        "",
+    ),
+    Fault(
+        "puts forget a priority",
+        "lib/plain_put",
+        "places[2 * i - 1] = priority",
+        "places[2 * i - 1] = 0",
+    ),
+    Fault("a late put hands a held job over", "lib/hand_over", "'SETNX', job_", "'SET', job_"),
     Fault("a due job sends no notice", "lib/promote_due_jobs", "emit('due', job)", ""),
-    Fault("a holder is not told", "lib/reclaim_job", "notify_worker(job, 'lost')", ""),
+    Fault("a holder is not told", "lib/return_job", "notify_worker(job, 'lost')", ""),
     Fault("nobody is woken", "lib/job_states", "wake(job.queue, 1)", ""),
     Fault(
         "an offer is taken up twice",
-        "ops/hand_one",
-        "return 1\nend\nredis.call('HDEL', key('settings', queue), 'idle')",
-        "return 1\nend",
+        "lib/hand_over",
+        "return false\n  end\n  redis.call('HDEL', key('settings', queue), 'idle')",
+        "return false\n  end",
     ),
     Fault(
         "a job is handed past others",
-        "ops/hand_one",
-        "redis.call('EXISTS', key('waiting', queue), key('ingress', queue)) > 0",
-        "false",
+        "lib/hand_over",
+        "redis.call('EXISTS', key('waiting', queue), key('ingress', queue)) == 0",
+        "true",
     ),
     Fault(
         "a job is handed to the dead",
-        "ops/hand_one",
-        "tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) <= now",
-        "false",
+        "lib/hand_over",
+        "tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0) > now",
+        "true",
     ),
     Fault(
         "a handed job is not booked",
-        "ops/hand_one",
+        "lib/hand_over",
         "redis.call('HINCRBY', key('books', queue), 'running', '1')",
         "",
     ),
     Fault(
         "a handed job is not held",
-        "ops/hand_one",
+        "lib/hand_over",
         "redis.call('ZADD', key('held', worker), '0', queue .. '\\0' .. id)",
         "",
     ),
     Fault(
-        "a handed job has not waited", "ops/hand_one", "'wait:count', n,", "'wait:count', n - 1,"
+        "a handed job has not waited",
+        "lib/hand_over",
+        "queue, 'wait', { 0 })",
+        "queue, 'wait', {})",
     ),
     Fault(
         "an earlier due time sends no notice", "lib/job_states", "announce_due(queue, score)", ""
@@ -303,7 +361,7 @@ MATCHING = [
         "an ending is the whole", "lib/find_by_payload", "return job.data == data", "return true"
     ),
     Fault("equal is what is as long", "lib/find_by_payload", " and payload(job) == data", ""),
-    Fault("an id is a place in the line", "lib/find_by_payload", "name_in(found[i])", "found[i]"),
+    Fault("an id is a place in the line", "lib/set_members", "name_in(found[i])", "found[i]"),
     Fault("a step looks at too many", "lib/find_by_payload", "left - #found / 2", "left"),
     Fault("a state is begun in the middle", "lib/find_by_payload", "after = nil", ""),
     Fault("a search begins anew", "lib/find_by_payload", "pack({ at,", "pack({ 1,"),
@@ -314,18 +372,34 @@ MATCHING = [
 ]
 
 INGRESS = [
-    Fault("the newest is taken in first", "lib/take_ingress", "'RPOP'", "'LPOP'"),
+    Fault("the newest is taken in first", "lib/ingress", "'RPOP'", "'LPOP'"),
+    Fault("what was pushed stays", "lib/ingress", "'RPOP', where, PIECE", "'LRANGE', where, 0, 0"),
+    Fault("every queue is a ring", "lib/ingress", "settings(queue).ingress == 'id'", "true"),
+    Fault("no queue is a ring", "lib/ingress", "shards == '1'", "shards == '0'"),
+    Fault("a known id is a new job", "lib/ingress", "if not read_job(id) then", "do"),
+    Fault("ids of users are taken", "lib/ingress", "until not read_job(id)", "until id"),
+    Fault("a name has no end", "lib/ingress", "250", "251"),
+    Fault("nothing is a name", "lib/ingress", "bytes == '' or ", ""),
     Fault(
-        "what was pushed stays", "lib/take_ingress", "'RPOP', where, PIECE", "'LRANGE', where, 0, 0"
+        "a plain pop sees no list", "lib/fast_path", "key('ingress', queue)) == 1", "queue) == 1"
     ),
-    Fault("every queue is a ring", "lib/take_ingress", "settings(queue).ingress == 'id'", "true"),
-    Fault("no queue is a ring", "lib/take_ingress", "shards == '1'", "shards == '0'"),
-    Fault("a known id is a new job", "lib/take_ingress", "if not read_job(id) then", "do"),
-    Fault("ids of users are taken", "lib/take_ingress", "until not read_job(id)", "until id"),
-    Fault("a name has no end", "lib/take_ingress", "250", "251"),
-    Fault("nothing is a name", "lib/take_ingress", "bytes == '' or ", ""),
-    Fault("a plain pop sees no list", "ops/pop", "key('ingress', queue)) == 1", "queue) == 1"),
-    Fault("peek sees no list", "ops/peek", "\ndrain_ingress(queue)", ""),
+    Fault(
+        "a plain pop sees no list alone", "lib/fast_path", ", key('ingress', queue)) > 0", ") > 0"
+    ),
+    Fault("a pop sees no list alone", "lib/pop_general", ", key('ingress', queue)) > 0", ") > 0"),
+    Fault(
+        "a plain pop sees nothing scheduled",
+        "lib/fast_path",
+        "first_score(key('scheduled', queue)),",
+        "math.huge,",
+    ),
+    Fault("peek sees no list", "ops/prepare_peek", "\ndrain_ingress(queue)", ""),
+    Fault(
+        "peek prepares for no list",
+        "lib/next_jobs",
+        "'EXISTS', key('ingress'",
+        "'EXISTS', key('data'",
+    ),
     Fault("a sweep sees no list", "ops/sweep", "drain_ingress(queue) and done", "done"),
     Fault("a list outlives its queue", "ops/delete_queue", "'days', 'ingress', ", "'days', "),
 ]
@@ -339,7 +413,12 @@ LAKES = [
     ),
     Fault("lakes keep nothing from going", "lib/trim_event_log", "if kept then", "if false then"),
     Fault("age knows no lakes", "lib/trim_event_log", "oldest_ms <= kept_ms and", "true and"),
-    Fault("numbers know no lake", "lib/trim_event_log", "events_count > kept_number", "0 > 9"),
+    Fault(
+        "numbers know no lake",
+        "lib/trim_event_log",
+        "select(2, entry_parts(newest)) - limits.events_count > kept_number",
+        "false",
+    ),
     Fault("too much goes", "lib/trim_event_log", "+ 1)\n  trim(", "+ 300)\n  trim("),
     Fault("what lakes have stays", "lib/trim_event_log", "    trim('MINID', after_kept)\n", ""),
     Fault("there is no cap", "lib/trim_event_log", "    trim_forced(limits, kept_number)\n", ""),
@@ -395,7 +474,7 @@ ADOPTED = [
     ),
     Fault(
         "what came is never forgotten",
-        "lib/agenda_tasks",
+        "lib/run_agenda",
         "key('imported', import)",
         "key('days', import)",
     ),

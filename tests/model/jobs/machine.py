@@ -168,7 +168,7 @@ class Machine(RuleBasedStateMachine):
 
     def result(self, *, which: int, take: bool) -> None:
         [(job_id,)] = self.jobs([which], "complete")
-        self.twin.both("result", id=job_id, take=take)
+        self.twin.both("take_result" if take else "result", id=job_id)
 
     # unique values, tags, tracked jobs
 

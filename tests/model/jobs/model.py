@@ -121,12 +121,17 @@ class Model(Work):
         return answers
 
     @operation
-    def result(self, id: str, take: bool) -> tuple[str, int, str, str]:  # noqa: A002, FBT001
+    def result(self, id: str) -> tuple[str, int, str, str]:  # noqa: A002
         job = self.jobs.get(id)
         if job is None or job.result is None:
             return (job.state if job else "", 0, "", "")
-        answer = (job.state, 1, job.result, job.data)
-        if take:
+        return (job.state, 1, job.result, job.data)
+
+    @operation
+    def take_result(self, id: str) -> tuple[str, int, str, str]:  # noqa: A002
+        answer = self.result(id)
+        job = self.jobs.get(id)
+        if job and answer[1]:
             self.drop_result(job)
             if not job.kept:
                 self.drop(job)

@@ -221,15 +221,22 @@ class Work(Moves):
         return -1 if earliest == inf else max(0, int(earliest) - self.now)
 
     @operation
-    def peek(self, queue: str, count: int) -> tuple[int, list[str]]:
+    def prepare_peek(self, queue: str) -> int:
         dead = self.reclaim()
         if not dead:
             self.promote(queue)
         self.take_in(queue)
+        return int(not dead)
+
+    @operation
+    def peek(self, queue: str, count: int) -> tuple[int, list[str]]:
+        moments = [job.moment for job in self.listed(queue, "scheduled")]
+        moments += [session.ends for session in self.sessions.values()]
+        is_early = bool(self.pushed.get(queue)) or min(moments, default=inf) <= self.now
         ready = [job for job in self._late(queue) if not job.exhausted]
         waiting = self.listed(queue, "waiting")
         ready += [job for job in waiting if job.start_by is None or job.start_by > self.now]
-        return int(not dead), [job.id for job in ready[:count]]
+        return int(is_early), [job.id for job in ready[:count]]
 
     # with a token, or by an operator
 

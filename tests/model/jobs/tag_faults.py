@@ -14,17 +14,17 @@ TIES = [
     Fault("a claim outlives its job", "lib/job_finished", "release_unique_value(job)", ""),
     Fault(
         "a claim stays in the queue that is left",
-        "lib/leave_queue",
-        "release_unique_value(job)",
-        "",
+        "lib/change_queue",
+        "release_unique_value(job)\n  if",
+        "if",
     ),
     Fault(
         "a claim stays where a job moves on",
-        "lib/move_to_next_queue",
-        "release_unique_value(job)",
-        "",
+        "lib/change_queue",
+        "release_unique_value(job)\n  book(",
+        "book(",
     ),
-    Fault("a job comes without a claim", "lib/join_queue", "claim_unique_value(job)", ""),
+    Fault("a job comes without a claim", "lib/change_queue", "claim_unique_value(job)", ""),
     Fault("a retried job has no claim", "ops/retry", "claim_unique_value(job)", ""),
     Fault("another's claim is released", "lib/unique_values", "== job.id then", "~= '' then"),
     Fault(
@@ -80,22 +80,22 @@ TIES = [
     Fault(
         "a repeated replacement happens twice",
         "lib/put_taken_unique_value",
-        "== nonce",
+        "== put_nonce",
         "== 'nonce'",
     ),
     Fault(
         "the other is replaced unasked", "lib/put_taken_unique_value", "~= 'replace'", "== 'none'"
     ),
-    Fault("a tag is counted twice", "lib/tags", "if not has_tag(job, tag)", "if true"),
+    Fault("a tag is counted twice", "lib/tags", "if not is_among(before, tag)", "if true"),
     Fault("a tag that is taken stays listed", "lib/tags", "list_tag(job, tag, -1)", ""),
     Fault("a tag without jobs stays", "lib/tags", "redis.call('ZREM', TAGS, tag)", ""),
     Fault("tags are not counted", "lib/write_back", "write_tags()", ""),
     Fault("what is forgotten stays tagged", "lib/job_states", "set_tags(job, {})", ""),
-    Fault("what is erased stays tagged", "lib/prune_completed", "set_tags(job, {})", ""),
-    Fault("a first tag outlives its job", "lib/tags", "next(tag_counts) or", ""),
+    Fault("what is erased stays tagged", "lib/completed_jobs", "set_tags(job, {})", ""),
+    Fault("a first tag outlives its job", "lib/tags", "return tag_counts or", "return"),
     Fault(
         "what is not kept stays tagged",
-        "lib/prune_completed",
+        "lib/completed_jobs",
         "delete_records(leaving)",
         "for _, id in ipairs(leaving) do delete_record(id) end",
     ),
@@ -107,7 +107,7 @@ TIES = [
     ),
     Fault("a new tag is no event", "lib/tags", "emit(", "local _ = (function() end)("),
     Fault("too many tags", "ops/tag", "#wanted > most", "#wanted > most + 1"),
-    Fault("unwanted tags stay", "ops/untag", "if not unwanted[tag]", "if true"),
+    Fault("unwanted tags stay", "ops/untag", "if not is_among(names, tag)", "if true"),
     Fault("one too many is tracked", "ops/track", ">= most", "> most"),
     Fault(
         "a tracked job is tracked from later on", "ops/track", "not extra(job, 'tracked')", "true"
@@ -156,7 +156,7 @@ TIES = [
     Fault(
         "the audit of a tag ignores its jobs",
         "ops/audit_tag",
-        "elseif not has_tag(job, tag)",
+        "elseif not is_among(extra(job, 'tags'), tag)",
         "elseif false",
     ),
     Fault(

@@ -14,7 +14,7 @@ from tests.model.jobs.checks.imported_jobs import imports_are_unchanged
 from tests.model.jobs.checks.job_pages import pages_have_every_job
 from tests.model.jobs.checks.log_trimming import log_is_trimmed_by_marks, marks_belong_to_the_log
 from tests.model.jobs.checks.matching import matching_works_in_steps
-from tests.model.jobs.checks.put_one import single_puts_equal_a_bulk_put
+from tests.model.jobs.checks.single_put import single_puts_equal_a_bulk_put
 from tests.model.jobs.faults import FAULTS
 from tests.model.jobs.tag_faults import TIES
 from tests.model.jobs.tag_walks import TAG_WALKS

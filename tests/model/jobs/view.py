@@ -19,7 +19,8 @@ from headrace.engine.timestamps import EPOCH
 from headrace.operations import audit as auditing
 from headrace.operations import event_log
 from headrace.operations import queues as queue_talks
-from headrace.operations.jobs import failures, jobs
+from headrace.operations.failures import failure_counts
+from headrace.operations.jobs import jobs
 from headrace.operations.sessions import workers
 from headrace.transport.drive import Operation, Send, drive
 from tests.model.jobs.batch import together
@@ -70,7 +71,7 @@ class View:
         queues, found, *_ = yield from together(
             [
                 queue_talks.queues(self.hr),
-                failures(self.hr),
+                failure_counts(self.hr),
                 *(self.check_stats(name, today) for name in measured),
             ]
         )

@@ -108,15 +108,15 @@ def to_the_end(tour: Tour) -> None:
     tour.by_id("cancel", "f", "d", "a", "gone")
     tour.by_id("requeue", "g", "a", queue="", delay=0)
     tour.by_id("requeue", "h", queue="manual", delay=100)
-    tour.do("result", id="c", take=False)
+    tour.do("result", id="c")
     tour.tick(2999)
     tour.pop("manual", count=2)
     tour.complete("b", result="1")
     tour.complete("h")
-    tour.do("result", id="c", take=True)
+    tour.do("take_result", id="c")
     tour.pop("job", count=3)
     tour.complete("g", result="2")
-    tour.do("result", id="b", take=True)
+    tour.do("take_result", id="b")
     tour.complete("e", result="3")
     tour.tick(2999)
     tour.put("job", "g")
@@ -188,7 +188,7 @@ def what_is_kept(tour: Tour) -> None:
     tour.twin.configure("job", keep_count=0)
     tour.pop("job", count=2)
     tour.complete("k3", "new", result="1")
-    tour.do("result", id="new", take=True)
+    tour.do("take_result", id="new")
 
 
 def by_the_day(tour: Tour) -> None:

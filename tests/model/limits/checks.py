@@ -14,8 +14,9 @@ from tests.model.limits.model import LEASE
 def opened(url: str, swaps: Swaps, *, fair: bool) -> Iterator[Machine]:
     machine = Machine(url, swaps)
     machine.open(swaps={}, fair=fair, lanes=False)
-    yield machine
-    machine.teardown()
+    with machine.twin:
+        yield machine
+        machine.teardown()
 
 
 def pop(machine: Machine, expected: list[str], count: int | None = None) -> None:
@@ -70,8 +71,18 @@ def released_lane_that_moves_back_lets_a_parked_lane_come_first(url: str, swaps:
         pop(machine, ["j2"])
 
 
+def first_job_that_moves_back_moves_its_lane(url: str, swaps: Swaps) -> None:
+    with opened(url, swaps, fair=True) as machine:
+        machine.put("one", "a", (), 0, 1)  # j1
+        machine.put("one", "a", (), 2, 1)  # j2
+        machine.put("one", "b", (), 1, 1)  # j3
+        machine.prioritise(0, 5)
+        pop(machine, ["j3", "j2", "j1"])
+
+
 CHECKS: list[Check] = [
     the_last_of_several_expired_leases_decides_the_turn,
     expired_jobs_held_back_by_a_throttle_take_the_turn_of_the_oldest,
     released_lane_that_moves_back_lets_a_parked_lane_come_first,
+    first_job_that_moves_back_moves_its_lane,
 ]

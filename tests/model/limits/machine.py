@@ -12,7 +12,7 @@ from tests.model.harness import GENERAL_PATH, START_MS, Twin
 from tests.model.limits.model import LEASE, Job, Limit, Model
 
 QUEUES = ("one", "two")
-RATES = {None: None, "1/s": (1, 1000), "3/2s": (3, 2000), "0/s": (0, 1000)}
+RATES = {None: None, "1/s": (1, 1000), "3/2s": (3, 2000), "0/s": (0, 1000), "1/m": (1, 60_000)}
 
 KEYS = ("", "a", "b", "c")
 THROTTLES = ((), (), ("x",), ("y",), ("x", "y"))
@@ -58,18 +58,20 @@ class Machine(RuleBasedStateMachine):
     def limit_queue(self, queue: str, concurrency: int | None, rate: str | None) -> None:
         self.hr.queue(queue).configure(concurrency=concurrency, rate=rate)
         limit = self.model.queue_limits[queue]
-        limit.concurrency, limit.rate = concurrency, RATES[rate]
+        limit.concurrency = concurrency
+        limit.change_rate(RATES[rate], self.model.now)
 
     @rule(queue=queues, concurrency=concurrencies, rate=rates)
     def limit_keys(self, queue: str, concurrency: int | None, rate: str | None) -> None:
         self.hr.queue(queue).configure(key_concurrency=concurrency, key_rate=rate)
-        self.model.key_limits[queue] = (concurrency, RATES[rate])
+        self.model.limit_keys(queue, concurrency, RATES[rate])
 
     @rule(name=st.sampled_from("xy"), concurrency=concurrencies, rate=rates)
     def throttle(self, name: str, concurrency: int | None, rate: str | None) -> None:
         self.hr.throttles.set(name, concurrency=concurrency, rate=rate)
         limit = self.model.throttles.setdefault(name, Limit())
-        limit.concurrency, limit.rate = concurrency, RATES[rate]
+        limit.concurrency = concurrency
+        limit.change_rate(RATES[rate], self.model.now)
 
     @rule(name=st.sampled_from("xy"))
     def end_throttle(self, name: str) -> None:

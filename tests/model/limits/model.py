@@ -44,6 +44,19 @@ class Limit:
         step = 1000 * span // starts
         return math.ceil((max(1000 * now, self.used_until) + step - starts * step) / 1000)
 
+    def change_rate(self, rate: tuple[int, int] | None, now: int) -> None:
+        """Change the rate; the used tokens refill at the new rate."""
+        before, self.rate = self.rate, rate
+        if before == rate:
+            return
+        if rate is None or before is None:
+            self.used_until = 0
+        elif rate[0]:
+            step = 1000 * rate[1] // rate[0]
+            used = max(0, self.used_until - 1000 * now)
+            tokens = used / (1000 * before[1] // before[0] if before[0] else step)
+            self.used_until = 1000 * now + math.ceil(min(rate[0], tokens) * step)
+
     def use(self, now: int) -> None:
         if self.rate:
             starts, span = self.rate
@@ -86,6 +99,13 @@ class Model:
         limit = self.key_used.setdefault((job.queue, job.key), Limit())
         limit.concurrency, limit.rate = self.key_limits[job.queue]
         return limit
+
+    def limit_keys(self, queue: str, concurrency: int | None, rate: tuple[int, int] | None) -> None:
+        for (of_queue, _), limit in self.key_used.items():
+            if of_queue == queue:
+                limit.rate = self.key_limits[queue][1]
+                limit.change_rate(rate, self.now)
+        self.key_limits[queue] = (concurrency, rate)
 
     def may_start(self, job: Job) -> bool:
         return all(

@@ -34,9 +34,21 @@ STEPS_BY_WEIGHT: list[Step] = [
     (1, "requeue", {"number": NUMBERS, "queue": QUEUES}),
     (1, "prioritise", {"number": NUMBERS, "priority": PRIORITIES}),
     (2, "tick", {"ms": (1, 333, 1000, LEASE)}),
-    (1, "limit_queue", {"queue": QUEUES, "concurrency": (None, 1, 3), "rate": (None, "3/2s")}),
-    (1, "limit_keys", {"queue": QUEUES, "concurrency": CONCURRENCIES, "rate": (None, "1/s")}),
-    (2, "throttle", {"name": "xy", "concurrency": CONCURRENCIES, "rate": (None, None, "1/s")}),
+    (
+        1,
+        "limit_queue",
+        {"queue": QUEUES, "concurrency": (None, 1, 3), "rate": (None, "3/2s", "1/m")},
+    ),
+    (
+        1,
+        "limit_keys",
+        {"queue": QUEUES, "concurrency": CONCURRENCIES, "rate": (None, "1/s", "1/m")},
+    ),
+    (
+        2,
+        "throttle",
+        {"name": "xy", "concurrency": CONCURRENCIES, "rate": (None, None, "1/s", "1/m")},
+    ),
     (1, "end_throttle", {"name": "xy"}),
 ]
 WEIGHTS = [weight for weight, _, _ in STEPS_BY_WEIGHT]
@@ -49,9 +61,10 @@ def walk(seed: int) -> Check:
         chance = Random(seed)
         machine = Machine(url, swaps)
         machine.open(swaps={}, fair=seed % 2 == 1, lanes=seed % 4 == 2)
-        for _ in range(STEPS):
-            [(_, name, arguments)] = chance.choices(STEPS_BY_WEIGHT, WEIGHTS)
-            getattr(machine, name)(**{key: chance.choice(of) for key, of in arguments.items()})
-        machine.teardown()
+        with machine.twin:
+            for _ in range(STEPS):
+                [(_, name, arguments)] = chance.choices(STEPS_BY_WEIGHT, WEIGHTS)
+                getattr(machine, name)(**{key: chance.choice(of) for key, of in arguments.items()})
+            machine.teardown()
 
     return named(f"walk {seed}", run)

@@ -23,16 +23,14 @@ LINKS = [
         "who comes after the failure waits", "lib/links", "if failed and policy", "if not policy"
     ),
     Fault("links have no numbers", "lib/links", "job.id), parent, number", "job.id), parent, 1"),
-    Fault("a delay stands still", "lib/block_job", "now + delay", "now"),
+    Fault("a delay stands still", "lib/links", "now + delay", "now"),
     Fault(
         "a link outlives the job",
-        "lib/unlink_job",
+        "lib/links",
         "zset_remove(dependents_key(policy, parent), job.id)",
         "",
     ),
-    Fault(
-        "a job is blocked by its former self", "lib/unlink_job", "redis.call('DEL', depends)", ""
-    ),
+    Fault("a job is blocked by its former self", "lib/links", "redis.call('DEL', depends)", ""),
     Fault("what is unlocked keeps its number", "lib/links", "job.seq = emit(", "local _ = emit("),
     Fault("a delay ends with the blocking", "lib/links", "math.max(0, job.since - now)", "0"),
     Fault(
@@ -47,10 +45,10 @@ LINKS = [
         "return redis.call('ZRANGE', key('depends', job.id), 0, -1)",
         "return nil",
     ),
-    Fault("the blocked never expire", "lib/agenda_tasks", " or job.state == 'blocked'", ""),
+    Fault("the blocked never expire", "lib/run_agenda", " or job.state == 'blocked'", ""),
     Fault(
         "who moves on is not blocked",
-        "lib/move_to_next_queue",
+        "lib/change_queue",
         "event, delay, parents)",
         "event, delay)",
     ),
@@ -85,7 +83,7 @@ CIRCLES = [
     Fault(
         "who depends on what was refused is made",
         "lib/put_general",
-        "unmade[id] = not loaded_jobs[id] or nil",
+        "note_creation(id, loaded_jobs[id])",
         "",
     ),
     Fault(
@@ -109,8 +107,8 @@ ENDS = [
     Fault(
         "a group hears of no end",
         "lib/job_finished",
-        "finished_parents[#finished_parents + 1] = { group_parent(group)",
-        "local _ = { 0",
+        "add_finished_parent(group_parent(group), ending)",
+        "",
     ),
     Fault("failed members are live", "lib/job_states", "state == 'failed' and 1 or 0", "0"),
     Fault(
@@ -167,7 +165,7 @@ ENDS = [
         "redis.call('ZUNIONSTORE', to, 2, to, from, 'AGGREGATE', 'MAX')",
         "redis.call('RENAME', from, to)",
     ),
-    Fault("a sweep is done too soon", "ops/sweep", " and not unlocking[1]", ""),
+    Fault("a sweep is done too soon", "ops/sweep", " and not unlocking", ""),
     Fault(
         "due work does not finish dependents",
         "lib/write_back",

@@ -169,4 +169,4 @@ def read(answer: Any) -> Any:
 
 def put_names(call: Call[Any]) -> list[str]:
     """Return the ids of a put call: its last arguments are pairs of id and data."""
-    return [str(name) for name in call.args[5::2]]
+    return [str(name) for name in call.args[2::2]]

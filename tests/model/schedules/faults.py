@@ -52,54 +52,75 @@ ZONES = [
 ]
 
 TURNS = [
-    Fault("one too many is made up for", "lib/run_schedules", "math.huge) + 1)", "math.huge) + 2)"),
-    Fault("the oldest are made up for", "lib/run_schedules", "missed - wanted + i - 1", "i - 1"),
     Fault(
-        "a turn comes twice", "lib/run_schedules", "while at > after and", "while at >= after and"
+        "one too many is made up for", "lib/run_due_schedules", "math.huge) + 1)", "math.huge) + 2)"
+    ),
+    Fault(
+        "the oldest are made up for", "lib/run_due_schedules", "missed - wanted + i - 1", "i - 1"
+    ),
+    Fault(
+        "a turn comes twice",
+        "lib/run_due_schedules",
+        "while at > after and",
+        "while at >= after and",
     ),
     Fault(
         "one too many of the newest",
-        "lib/run_schedules",
+        "lib/run_due_schedules",
         "#newest <= backlog",
         "#newest <= backlog + 1",
     ),
     Fault(
-        "a turn comes too late", "lib/run_schedules", "while at <= now and", "while at < now and"
+        "a turn comes too late",
+        "lib/run_due_schedules",
+        "while at <= now and",
+        "while at < now and",
     ),
-    Fault("what was left is lost", "lib/run_schedules", "newest[#newest - #runs] or", ""),
+    Fault("what was left is lost", "lib/run_due_schedules", "newest[#newest - #runs] or", ""),
     Fault(
         "the grid drifts",
-        "lib/run_schedules",
+        "lib/run_due_schedules",
         "first + (missed - wanted + #runs) * every",
         "now + every",
     ),
     Fault("due too late", "lib/run_due_schedules", "'-inf', now,", "'-inf', now - 1,"),
-    Fault("many are not called again", "lib/run_schedules", "return left > 0\n", "return true\n"),
-    Fault("taken ids are taken", "lib/run_schedules", "if not read_job(id) then", "if id then"),
-    Fault("a turn without an id is lost", "lib/run_schedules", "      upcoming = at\n", ""),
+    Fault(
+        "many are not called again",
+        "lib/run_due_schedules",
+        "return runs_left > 0\n",
+        "return true\n",
+    ),
+    Fault("taken ids are taken", "lib/run_due_schedules", "if not read_job(id) then", "if id then"),
+    Fault("a turn without an id is lost", "lib/run_due_schedules", "      upcoming = at\n", ""),
     Fault(
         "one is not unique",
-        "lib/run_schedules",
+        "lib/run_due_schedules",
         "if unique_holder(schedule.queue, given.unique, '')",
         "if false",
     ),
-    Fault("nobody is skipped", "lib/run_schedules", "schedule.skipped + 1", "schedule.skipped"),
-    Fault("put when it was made", "lib/run_schedules", "job.put_at = at", "job.put_at = now"),
-    Fault("waits from when it was made", "lib/run_schedules", "job.since = at", "job.since = now"),
-    Fault("starts in time though late", "lib/run_schedules", "+ at - now", ""),
+    Fault("nobody is skipped", "lib/run_due_schedules", "schedule.skipped + 1", "schedule.skipped"),
+    Fault("put when it was made", "lib/run_due_schedules", "job.put_at = at", "job.put_at = now"),
+    Fault(
+        "waits from when it was made", "lib/run_due_schedules", "job.since = at", "job.since = now"
+    ),
+    Fault("starts in time though late", "lib/run_due_schedules", "+ at - now", ""),
     Fault(
         "a job knows no schedule",
-        "lib/run_schedules",
+        "lib/run_due_schedules",
         "set_extra(job, 'schedule', schedule.id)",
         "",
     ),
-    Fault("an event knows no schedule", "lib/run_schedules", ", { 'schedule', schedule.id }", ""),
-    Fault("jobs without options", "lib/run_schedules", "cmsgpack.unpack(schedule.options)", "{}"),
-    Fault("the last turn is forgotten", "lib/run_schedules", "schedule.last = at", ""),
-    Fault("the next turn is not noted", "lib/run_schedules", "'next', upcoming, ", ""),
+    Fault(
+        "an event knows no schedule", "lib/run_due_schedules", ", { 'schedule', schedule.id }", ""
+    ),
+    Fault(
+        "jobs without options", "lib/run_due_schedules", "cmsgpack.unpack(schedule.options)", "{}"
+    ),
+    Fault("the last turn is forgotten", "lib/run_due_schedules", "schedule.last = at", ""),
+    Fault("the next turn is not noted", "lib/run_due_schedules", "'next', upcoming, ", ""),
     Fault(
         "a schedule keeps its place",
-        "lib/run_schedules",
+        "lib/run_due_schedules",
         "list_schedule(schedule.id, schedule.queue, upcoming)",
         "",
     ),
@@ -136,10 +157,33 @@ CHANGES = [
 ]
 
 OTHERS = [
-    Fault("a plain pop makes nothing", "ops/pop", "key('schedules', queue), ", ""),
-    Fault("a turn is not foreseen", "lib/pop_general", "key('schedules', queue), ", ""),
+    Fault(
+        "a plain pop makes nothing",
+        "lib/fast_path",
+        "first_score(key('schedules', queue))",
+        "math.huge",
+    ),
+    Fault(
+        "a plain pop sees no schedule alone",
+        "lib/fast_path",
+        "key('schedules', queue), key('ingress'",
+        "key('ingress'",
+    ),
+    Fault(
+        "a pop sees no schedule alone",
+        "lib/pop_general",
+        "key('schedules', queue), key('ingress'",
+        "key('ingress'",
+    ),
+    Fault(
+        "a turn is not foreseen",
+        "lib/pop_general",
+        "key('schedules', queue), key('running'",
+        "key('running'",
+    ),
     Fault("a pop makes nothing", "lib/pop_general", " and run_due_schedules(queue)", ""),
-    Fault("a peek makes nothing", "ops/peek", " and run_due_schedules(queue)", ""),
+    Fault("a peek makes nothing", "ops/prepare_peek", " and run_due_schedules(queue)", ""),
+    Fault("a peek foresees nothing", "lib/next_jobs", "key('schedules', queue), ", ""),
     Fault("a sweep makes nothing", "ops/sweep", "done = run_due_schedules(queue) and done", ""),
     Fault(
         "schedules outlive their queue", "ops/delete_queue", "  unlist_schedule(id, queue)\n", ""

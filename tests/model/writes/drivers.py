@@ -63,8 +63,8 @@ class World:
         self.hr = connect(self.url, namespace=name, shards=self.shards, library=scripts)
         self.clock = Clock(self.hr)
         self.core = self.hr.core
-        drive(self.core.transport, load(self.core, OPS))
-        self._ops = {self.core.library[op].sha.encode(): op for op in OPS}
+        drive(self.core.transport, load(self.core))
+        self._ops = {self.core.library[op].function: op for op in OPS}
 
     # steps
 

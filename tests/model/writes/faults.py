@@ -89,9 +89,9 @@ WRITE_FAULTS = [
     Fault("existing rows are reported as lost", "lib/commit_log", "missing > 0", "missing >= 0"),
     Fault(
         "an entry of the commit log expires too soon",
-        "lib/expire_write",
-        "is_published(write)",
-        "true",
+        "lib/commit_log",
+        "if is_published(write)",
+        "if true",
     ),
     Fault(
         "an entry of the commit log never expires",
@@ -99,9 +99,9 @@ WRITE_FAULTS = [
         "or RECORDS_FOR",
         "or 1000 * RECORDS_FOR",
     ),
-    Fault("skipped rows are counted as made", "lib/publish_rows", "or 'skipped'", "or 'made'"),
-    Fault("options of rows are lost", "lib/publish_rows", "data, own, nonce", "data, nil, nonce"),
-    Fault("the policy of a write is ignored", "lib/publish_rows", "on_exists = policy", ""),
+    Fault("skipped rows are counted as made", "lib/staged_chunks", "or 'skipped'", "or 'made'"),
+    Fault("options of rows are lost", "lib/staged_chunks", "data, own, '')", "data, nil, '')"),
+    Fault("the policy of a write is ignored", "lib/staged_chunks", "put_policy = policy", ""),
     Fault("payloads are cut wrong", "lib/staged_chunks", "at + length)", "at + length + 1)"),
     Fault(
         "staged attempts have no order",

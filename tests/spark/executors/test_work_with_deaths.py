@@ -1,4 +1,4 @@
-"""headrace.spark.work while tasks and servers die: no job is lost or done twice."""
+"""headrace.spark.work loses no job and completes no job twice while tasks and servers die."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A driver that writes a stream of files into a queue, to be killed: run as a program.
+"""A driver program that writes a stream of files into a queue. Tests run and kill the program.
 
-Tasks fail at their first attempt now and then and are tried again; slow ones are run twice.
+Some tasks fail at their first attempt and are retried. Spark runs slow tasks twice.
 """
 
 from __future__ import annotations

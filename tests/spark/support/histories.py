@@ -83,7 +83,7 @@ class Chance:
         return self.random.choice(QUEUES)
 
     def job_id(self) -> str:
-        # Few ids, so that they are put again and reused.
+        # There are few ids, so that jobs are put again and ids are reused.
         return f"job-{self.random.randrange(12)}"
 
     def put(self) -> None:

@@ -25,7 +25,7 @@ class Died(Exception):
 
 
 class DyingFiles(LocalFiles):
-    """Files of a process that dies before or after its nth operation."""
+    """Files of a process that dies before or after its nth file operation."""
 
     def __init__(self, root: str, nth: int = 10**9, *, after: bool = False) -> None:
         super().__init__(root)
@@ -80,7 +80,7 @@ def expect_equal(spark: SparkSession, lake: Lake, told: Iterable[Event]) -> None
 
 
 def expect_proof(hr: Client, lake: Lake) -> None:
-    """Fail if the server may have trimmed events that no manifest has."""
+    """Fail if the server may have trimmed events that are not in the lake."""
     offsets = lake.snapshot().offsets
     for log in drive(hr.core.transport, logs(hr.core)):
         mark = log.marks.get(lake.identity.id, "0-0")

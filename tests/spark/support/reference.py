@@ -1,4 +1,4 @@
-"""The reference: the tables in plain Python, for comparison with those of Spark."""
+"""The reference: the tables in plain Python, for comparison with the tables of Spark."""
 
 from __future__ import annotations
 

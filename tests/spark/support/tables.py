@@ -35,7 +35,7 @@ def expect_table(name: str, table: DataFrame, events: Sequence[Event]) -> None:
 
 
 def expect_row(name: str, key: tuple[Any, ...], found: JobRow, expected: JobRow) -> None:
-    """Fail if a row has other values, apart from rounding."""
+    """Fail if a row differs from the expected row by more than rounding."""
     for column, value in expected.items():
         got = found[column]
         same = (

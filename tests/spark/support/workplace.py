@@ -14,7 +14,7 @@ from headrace.spark import WorkCounts, WorkRun, work
 
 
 class Workplace:
-    """A new namespace, and runs on its queues."""
+    """A new namespace, with methods that start runs on its queues."""
 
     def __init__(self, spark: Any, client: Client, url: str) -> None:
         self.client = client
@@ -29,7 +29,7 @@ class Workplace:
         return found
 
     def begin(self, queue: str, function: Any, **options: Any) -> WorkRun:
-        """Start `work` until it is stopped."""
+        """Start a run of `work` that continues until the test stops the run."""
         running = work(self._spark, queue, function, until="stopped", **self._place(), **options)
         self._begun.append(running)
         return running
@@ -70,7 +70,7 @@ class Workplace:
             running.wait()
 
     def check(self) -> None:
-        """Fail if there are workers left or the books do not balance."""
+        """Fail if a worker is still registered or the books do not balance."""
         assert self.client.workers.list() == []
         assert self.client.audit().problems == []
 

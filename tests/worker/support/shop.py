@@ -27,6 +27,7 @@ app = App(
     os.environ["SHOP_NAME"],
     backoff=QUICKLY,
     limits=Limits(payload=int(os.environ.get("SHOP_PAYLOAD", str(1 << 20)))),
+    durability="aof" if "SHOP_DURABLE" in os.environ else 0,
 )
 
 

@@ -1,1 +1,1 @@
-"""`demo`: a day in an online shop on the embedded server, with a worker that is killed."""
+"""`demo`: simulate a day in an online shop on the embedded server, and kill a worker."""

@@ -1,4 +1,4 @@
-"""The environment of a demo: the embedded server, a namespace of its own, and workers."""
+"""The environment of a demo: the embedded server, a separate namespace, and workers."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ from typing import IO
 
 from redis import Redis, RedisError
 
+from headrace.cli.changing import handled
 from headrace.demo import NAMESPACE, NAMESPACE_VARIABLE
-from headrace.engine.shard import prefix
+from headrace.engine.shard import key_pattern
 from headrace.local_server import embedded
+from headrace.operations.batches import chunks
 
 KEYS_PER_CALL = 1000
 WORK = ["work", "headrace.demo.shop:app", "-c", "24", "-q"]
 QUEUES = "orders:4,mail:3,invoices:3,pictures:4,office:1"
-# Kill a worker that has not ended this many seconds after SIGTERM.
+# Kill a worker that still runs this many seconds after SIGTERM.
 END_TIMEOUT = 5.0
 PROGRAM = "from headrace.cli.main import main; main()"
 
 
 @dataclass(frozen=True, slots=True)
 class DemoEnvironment:
-    """A server and an empty namespace, reserved as long as the lock is held."""
+    """A server and an empty namespace. The lock keeps other demos out of the namespace."""
 
     directory: Path
-    url: str
+    url: str = field(repr=False)
     namespace: str
     lock: IO[bytes]
 
@@ -45,19 +47,20 @@ class DemoEnvironment:
 
     @property
     def picture(self) -> Path:
-        """The file of the plot."""
+        """The image file of the plot."""
         return self.directory / f"{self.namespace}.png"
 
     def variables(self) -> dict[str, str]:
-        """Return the environment variables that connect the demo's app to this server."""
+        """Return the environment variables that connect the demo's app to this namespace."""
         return {"HEADRACE_URL": self.url, NAMESPACE_VARIABLE: self.namespace}
 
 
 @contextmanager
 def open_environment(directory: Path) -> Iterator[DemoEnvironment]:
-    """Start the embedded server and empty a free namespace. The server keeps running.
+    """Start the embedded server, and empty a namespace that no other demo is using.
 
-    After an error, the server is stopped if the demo has started it and no other client uses it.
+    The server keeps running after the demo. After an error, the demo stops a server that it
+    has started, unless another client is connected.
     """
     ran_before = embedded.status(directory) is not None
     try:
@@ -74,7 +77,7 @@ def open_environment(directory: Path) -> Iterator[DemoEnvironment]:
 
 @contextmanager
 def _free_namespace(directory: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    """Lock the first namespace that neither a demo nor a worker left over from one holds."""
+    """Lock the first namespace that neither a demo nor a worker of a demo has locked."""
     for number in count(1):
         name = NAMESPACE if number == 1 else f"{NAMESPACE}-{number}"
         with (directory / f"{name}.lock").open("ab") as lock:
@@ -89,11 +92,11 @@ def _free_namespace(directory: Path) -> Iterator[tuple[str, IO[bytes]]]:
 def _empty(environment: DemoEnvironment) -> None:
     """Delete the data of an earlier demo."""
     shutil.rmtree(environment.lake, ignore_errors=True)
-    pattern = f"{prefix(environment.namespace, 0).partition(':0}')[0]}:*"
     with Redis.from_url(environment.url) as server:
-        keys = list(server.scan_iter(match=pattern, count=KEYS_PER_CALL))
-        for first in range(0, len(keys), KEYS_PER_CALL):
-            server.unlink(*keys[first : first + KEYS_PER_CALL])
+        pattern = key_pattern(environment.namespace)
+        found = list(server.scan_iter(match=pattern, count=KEYS_PER_CALL))
+        for part in chunks(found, KEYS_PER_CALL):
+            server.unlink(*part)
 
 
 def _is_used(directory: Path) -> bool:
@@ -107,24 +110,24 @@ def _is_used(directory: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DemoWorker:
-    """A `headrace work` process and its child."""
+    """A `headrace work` process and its child process."""
 
     number: int
     process: subprocess.Popen[bytes]
 
     def is_named(self, worker: str) -> bool:
-        """Return whether a worker name belongs to this process."""
+        """Return whether the worker with this name belongs to this process."""
         return f"-{self.process.pid}-" in worker
 
     def kill(self) -> None:
-        """Kill all its processes at once, like a power failure."""
+        """Kill the process and its child at the same time, as a power failure would."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
 
 @dataclass(slots=True)
 class DemoWorkers:
-    """All workers that were started, including dead ones."""
+    """All workers that the demo has started, including dead workers."""
 
     environment: DemoEnvironment
     log: Path
@@ -139,7 +142,8 @@ class DemoWorkers:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # Workers hold the lock of the namespace even if this process is killed.
+                # Workers inherit the lock, so that the namespace stays locked even if the demo is
+                # killed.
                 pass_fds=[self.environment.lock.fileno()],
                 process_group=0,
             )
@@ -147,7 +151,7 @@ class DemoWorkers:
         return self.started[-1]
 
     def end(self) -> None:
-        """Stop the running workers with SIGTERM, then with SIGKILL."""
+        """Stop the running workers with SIGTERM, and with SIGKILL if they do not exit in time."""
         living = [worker for worker in self.started if worker.process.poll() is None]
         for worker in living:
             with suppress(ProcessLookupError):
@@ -161,7 +165,7 @@ class DemoWorkers:
 
 @contextmanager
 def hired_workers(environment: DemoEnvironment) -> Iterator[DemoWorkers]:
-    """Yield workers, and end them afterwards."""
+    """Yield an object that starts workers, and stop the workers afterwards."""
     workers = DemoWorkers(environment, environment.directory / f"{environment.namespace}.log")
     workers.log.unlink(missing_ok=True)
     try:
@@ -173,12 +177,9 @@ def hired_workers(environment: DemoEnvironment) -> Iterator[DemoWorkers]:
 
 @contextmanager
 def interrupts_delayed() -> Iterator[None]:
-    """Raise KeyboardInterrupt for a Ctrl-C only after the block."""
+    """Delay the KeyboardInterrupt of a Ctrl-C until the end of the block."""
     received: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
-    try:
+    with handled(lambda number, _: received.append(number), signal.SIGINT):
         yield
-    finally:
-        signal.signal(signal.SIGINT, before)
     if received:
         raise KeyboardInterrupt

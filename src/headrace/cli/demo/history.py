@@ -1,16 +1,16 @@
-"""The last part of the demo: the events become files, tables, a query result and a plot."""
+"""The last part of the demo: copy the events into a lake, run a query and draw a plot."""
 
 from __future__ import annotations
 
 import time
 
 from pyspark.sql import SparkSession
-from rich.text import Text
 
 from headrace.cli.connecting import ServerOptions
-from headrace.cli.demo.run import DemoRun
+from headrace.cli.demo.demo_state import DemoRun
 from headrace.cli.lake.spark_session import spark_server, spark_session
-from headrace.cli.output import counted, size
+from headrace.cli.lake.sync import SyncTotal
+from headrace.cli.output import aligned, counted, size
 from headrace.errors import HeadraceError
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
@@ -28,9 +28,11 @@ from workers order by first"""
 
 
 def keep(demo: DemoRun) -> None:
-    """Copy the events of a demo into a lake, query and plot them, and compare the totals."""
+    """Copy the events into a lake, query and plot them, and compare the lake with the server."""
     environment, start = demo.environment, time.monotonic()
-    demo.say("spark", "starting, to keep the history as files and tables; takes some seconds")
+    demo.say(
+        "spark", "starting Spark to store the history as files and tables;\nthis takes seconds"
+    )
     with spark_session(announced=False) as spark:
         ready = time.monotonic() - start
         server = spark_server(ServerOptions(environment.url, environment.namespace))
@@ -38,7 +40,7 @@ def keep(demo: DemoRun) -> None:
         seconds = sum(run.seconds for run in rollup(spark, lake))
         demo.say(
             "rollup",
-            f"tables of the day in {seconds:.1f} s:\n"
+            f"built the tables of the day in {seconds:.1f} s:\n"
             "attempts, jobs, daily, failures, workers, throughput",
         )
         with open_history(spark, lake) as history:
@@ -49,17 +51,16 @@ def keep(demo: DemoRun) -> None:
 
 
 def _sync(spark: SparkSession, server: ServerAddress, demo: DemoRun) -> Lake:
-    environment = demo.environment
-    files = LocalFiles(environment.lake)
-    batches = list(sync(spark, server, files))
-    events, written = sum(batch.events for batch in batches), sum(batch.bytes for batch in batches)
-    parquet = counted(sum(batch.files for batch in batches), "Parquet file")
-    seconds = sum(batch.seconds for batch in batches)
-    demo.found["history"] = {"lake": str(environment.lake), "events": events, "bytes": written}
+    files = LocalFiles(demo.environment.lake)
+    total = SyncTotal(str(files))
+    for batch in sync(spark, server, files):
+        total.add(batch)
+    demo.found["history"] = {"lake": total.lake, "events": total.events, "bytes": total.bytes}
     demo.say(
         "lake",
-        f"[bold]{events:,} events[/bold] copied into {parquet}, {size(written)}, "
-        f"in {seconds:.1f} s;\nthe server may now delete them",
+        f"[bold]{total.events:,} events[/bold] copied into "
+        f"{counted(total.files, 'Parquet file')}, {size(total.bytes)}, in {total.seconds:.1f} s;\n"
+        "the server may now delete the events",
     )
     return Lake.open(files)
 
@@ -68,15 +69,15 @@ def _query(history: HistoryView, demo: DemoRun) -> None:
     create_views(history, QUERY)
     demo.say("sql", "".join(f"[dim]{line}[/dim]\n" for line in QUERY.splitlines())[:-1])
     answer = history.spark.sql(QUERY)
-    demo.display.table(answer.columns, answer.collect())
+    demo.show(aligned(answer.columns, answer.collect()))
 
 
 def _plot(history: HistoryView, demo: DemoRun) -> None:
     environment = demo.environment
     picture = plots.picture(history.table("attempts"), history.table("daily"))
     plots.save(picture, environment.picture)
-    demo.say("plot", f"{picture.title}; with waiting times in\n{environment.picture}")
-    demo.display.show(Text.from_ansi(plots.text(picture)))
+    demo.say("plot", f"{picture.title}; a plot with waiting times is in\n{environment.picture}")
+    demo.show(plots.text(picture).splitlines())
 
 
 def _compare(spark: SparkSession, lake: Lake, server: ServerAddress, demo: DemoRun) -> None:
@@ -86,6 +87,6 @@ def _compare(spark: SparkSession, lake: Lake, server: ServerAddress, demo: DemoR
         raise HeadraceError(f"the lake and the server differ: {compared.differences[0]}")
     demo.say(
         "equal",
-        f"{compared.values:,} figures of {counted(compared.queues, 'queue')} are the same in the "
-        "lake\nand [bold green]in the statistics of the server[/bold green]",
+        f"{compared.values:,} figures of {counted(compared.queues, 'queue')} are equal in "
+        "the lake\nand [bold green]in the statistics of the server[/bold green]",
     )

@@ -1,4 +1,4 @@
-"""What the demo reports at its end, computed from the event log and the server's statistics."""
+"""The summary at the end of the demo, computed from the event log and the server's statistics."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from headrace import Event
-from headrace.cli.demo.run import DemoRun
-from headrace.cli.output import counted, span
-from headrace.cli.queues import bars
-from headrace.engine.statistics import merged, quantile
+from headrace.cli.demo.demo_state import DemoRun
+from headrace.cli.output import aligned, counted, span
+from headrace.cli.queues import series_lines
+from headrace.engine.statistics import merged
 from headrace.errors import HeadraceError
 
 FINISHED = ("completed", "failed", "cancelled")
@@ -21,7 +21,7 @@ RECOVERIES_SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A job of the dead worker and its next delivery; times in seconds after the kill."""
+    """A job of the killed worker and the job's next delivery. Times are seconds after the kill."""
 
     job_id: str
     queue: str
@@ -31,16 +31,8 @@ class Recovery:
     attempt: int
 
 
-@dataclass(slots=True)
-class FailureTally:
-    """The failed attempts of one type: how many were retried, how many jobs failed."""
-
-    retried: int = 0
-    failed: int = 0
-
-
 def recoveries(events: Iterable[Event], held: Iterable[str], died_at: datetime) -> list[Recovery]:
-    """Return the next delivery of each job that a dead worker held."""
+    """Return the next delivery of each job that the killed worker held."""
     waiting, lost = set(held), dict[str, Event]()
     found = []
     for event in events:
@@ -60,19 +52,23 @@ def recoveries(events: Iterable[Event], held: Iterable[str], died_at: datetime) 
     return found
 
 
-def failures(events: Iterable[Event]) -> dict[str, FailureTally]:
-    """Count failed attempts by type, most frequent first."""
-    found: dict[str, FailureTally] = defaultdict(FailureTally)
+def failures(events: Iterable[Event]) -> dict[str, Counter[str]]:
+    """Count the retried attempts and the failed jobs of each failure type.
+
+    The most frequent failure type comes first.
+    """
+    found: dict[str, Counter[str]] = defaultdict(Counter)
     for event in events:
-        if event.kind == "retried":
-            found[event.failure or ""].retried += 1
-        elif event.kind == "failed":
-            found[event.failure or ""].failed += 1
-    return dict(sorted(found.items(), key=lambda item: -item[1].retried - item[1].failed))
+        if event.kind in ("retried", "failed"):
+            found[event.failure or ""][event.kind] += 1
+    return dict(sorted(found.items(), key=lambda item: -item[1].total()))
 
 
 def most_at_once(events: Iterable[Event], owners: Mapping[str, str]) -> dict[str, int]:
-    """Return the highest number of jobs of each owner that ran at the same time."""
+    """Return for each owner the maximum number of the owner's jobs that ran at the same time.
+
+    `owners` maps job ids to owners.
+    """
     running: dict[str, set[str]] = defaultdict(set)
     most: Counter[str] = Counter()
     for event in events:
@@ -95,28 +91,30 @@ def seconds_of_work(events: Sequence[Event]) -> float:
 
 
 def show_recoveries(demo: DemoRun, found: Sequence[Recovery]) -> None:
-    """Print some recovered jobs, first one of each queue."""
+    """Print up to 6 recovered jobs, starting with one job of each queue."""
     firsts = list({one.queue: one for one in reversed(found)}.values())[::-1]
     shown = (firsts + [one for one in found if one not in firsts])[:RECOVERIES_SHOWN]
     workers = demo.workers.started
-    demo.display.table(
-        ("job", "queue", "lost", "again", "on", "attempt"),
-        [
+    demo.show(
+        aligned(
+            ("job", "queue", "lost", "again", "on", "attempt"),
             (
-                one.job_id,
-                one.queue,
-                f"{one.lost_after:.1f} s",
-                f"{one.again_after:.1f} s",
-                next((f"worker {w.number}" for w in workers if w.is_named(one.by)), one.by),
-                one.attempt,
-            )
-            for one in shown
-        ],
+                (
+                    one.job_id,
+                    one.queue,
+                    f"{one.lost_after:.1f} s",
+                    f"{one.again_after:.1f} s",
+                    next((f"worker {w.number}" for w in workers if w.is_named(one.by)), one.by),
+                    one.attempt,
+                )
+                for one in shown
+            ),
+        )
     )
 
 
 def show_summary(demo: DemoRun) -> None:
-    """Print the counts, times, failures and books of the day.
+    """Print the counts, times and failures of the day, and check the queues' counters (books).
 
     Raises HeadraceError if the books do not balance.
     """
@@ -141,41 +139,34 @@ def _show_queues(demo: DemoRun, events: list[Event]) -> None:
     demo.say(
         "numbers",
         f"{jobs:,} jobs in {seconds:.1f} s, [bold]{jobs / seconds:,.0f} per second[/bold];"
-        f"\nthe event log has {len(events):,} events. "
-        "Mean times and p95 of waiting:",
+        f"\nthe event log has {len(events):,} events. Mean times:",
     )
-    rows = []
-    for queue, one in stats.items():
-        p95 = quantile(one.wait.bins, 0.95)
-        rows.append(
-            (
-                queue,
-                f"{counts[queue].complete:,}",
-                f"{counts[queue].failed:,}",
-                f"{one.retries:,}",
-                span(one.wait.mean),
-                span(p95[1]) if p95 else "",
-                span(one.run.mean),
-            )
+    columns = ("queue", "complete", "failed", "retries", "wait", "run")
+    rows = (
+        (
+            queue,
+            f"{counts[queue].complete:,}",
+            f"{counts[queue].failed:,}",
+            f"{one.retries:,}",
+            span(one.wait.mean),
+            span(one.run.mean),
         )
-    demo.display.table(("queue", "complete", "failed", "retries", "wait", "p95", "run"), rows)
-    for label, words, series in (
-        ("wait", "time between put and start", [one.wait for one in stats.values()]),
-        ("run", "time between start and end", [one.run for one in stats.values()]),
-    ):
-        demo.say(label, words)
-        demo.display.histogram(bars(merged(series).bins))
+        for queue, one in stats.items()
+    )
+    demo.show(aligned(columns, rows))
+    demo.say("wait", "time between put and start")
+    demo.show(series_lines(merged(one.wait for one in stats.values())))
+    demo.say("run", "time between start and end")
+    demo.show(series_lines(merged(one.run for one in stats.values())))
 
 
 def _show_failures(demo: DemoRun, events: list[Event]) -> None:
     types = failures(events)
-    demo.found["failures"] = {kind: asdict(one) for kind, one in types.items()}
-    failed = sum(one.failed for one in types.values())
-    demo.say("failures", f"{counted(failed, 'job')} failed for good and can be retried:")
-    demo.display.table(
-        ("failure", "retried", "failed"),
-        [(kind, one.retried or "", one.failed or "") for kind, one in types.items()],
-    )
+    demo.found["failures"] = types
+    failed = sum(times["failed"] for times in types.values())
+    demo.say("failures", f"{counted(failed, 'job')} failed permanently; you can still retry them:")
+    rows = ((kind, times["retried"] or "", times["failed"] or "") for kind, times in types.items())
+    demo.show(aligned(("failure", "retried", "failed"), rows))
 
 
 def _show_books(demo: DemoRun, events: list[Event]) -> None:

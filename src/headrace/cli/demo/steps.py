@@ -1,4 +1,4 @@
-"""The steps of the demo, in order. Each prints what it does and stores what it found."""
+"""The steps of the demo, in order. Each step prints a report and stores results in `found`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from importlib.util import find_spec
 from rich.markup import escape
 
 from headrace.cli.demo import report
+from headrace.cli.demo.demo_state import DemoRun
 from headrace.cli.demo.environment import QUEUES, WORK
-from headrace.cli.demo.run import DemoRun
+from headrace.cli.output import progress
 from headrace.errors import HeadraceError
 
 WORKERS = 2
 LOOK_EVERY = 0.1
-# Kill a worker when this share of the jobs is finished and it holds at least this many jobs.
+# After this share of all jobs has finished, kill a worker that holds at least HOLDS_AT_LEAST jobs.
 KILL_AT = 0.3
 HOLDS_AT_LEAST = 4
 # Fail if no job finishes for this many seconds.
@@ -50,7 +51,7 @@ def put_jobs(demo: DemoRun) -> None:
 
 
 def start_workers(demo: DemoRun) -> None:
-    """Start workers as an operator would."""
+    """Start workers with `headrace work`, as an operator would."""
     for _ in range(WORKERS):
         demo.workers.start()
     pids = " and ".join(str(worker.process.pid) for worker in demo.workers.started)
@@ -63,10 +64,10 @@ def start_workers(demo: DemoRun) -> None:
 
 
 def work(demo: DemoRun) -> None:
-    """Wait until it is time to kill a busy worker, or all jobs are finished."""
+    """Wait until a busy worker can be killed, or all jobs are finished."""
 
     def is_time() -> bool:
-        done = sum(demo.finished.values())
+        done = demo.finished
         busiest = max(map(demo.held_by, demo.workers.started))
         return done == demo.total or (done >= KILL_AT * demo.total and busiest >= HOLDS_AT_LEAST)
 
@@ -74,7 +75,7 @@ def work(demo: DemoRun) -> None:
 
 
 def kill(demo: DemoRun) -> None:
-    """Kill the busiest worker and list the jobs that it held."""
+    """Kill the busiest worker and count the jobs that the worker held."""
     dead = demo.dead = max(reversed(demo.workers.started), key=demo.held_by)
     demo.died_at = datetime.now(UTC)
     dead.kill()
@@ -90,16 +91,14 @@ def kill(demo: DemoRun) -> None:
     demo.say(
         "kill -9",
         f"[red]worker {dead.number}, pid {dead.process.pid}[/red], after "
-        f"{sum(demo.finished.values()):,} jobs\nit held {len(running)}: "
+        f"{demo.finished:,} finished jobs;\nit held {len(running)}: "
         + ", ".join(f"{count} {queue}" for queue, count in queues.most_common()),
     )
 
 
 def recover(demo: DemoRun) -> None:
-    """Wait until the other worker has started the jobs of the dead one."""
+    """Wait until the other worker has started the jobs of the killed worker."""
     dead, waiting = demo.dead, set(demo.held)
-    if dead is None:
-        return
 
     def all_started() -> bool:
         waiting.difference_update(
@@ -123,20 +122,22 @@ def recover(demo: DemoRun) -> None:
 
 
 def replace(demo: DemoRun) -> None:
-    """Start another worker, as a service manager would."""
+    """Start another worker in place of the killed worker, as a service manager would."""
     worker = demo.workers.start()
-    demo.say("replace", f"worker {worker.number}, pid {worker.process.pid}, replaces it")
+    demo.say(
+        "replace", f"worker {worker.number}, pid {worker.process.pid}, replaces the killed worker"
+    )
 
 
 def finish(demo: DemoRun) -> None:
     """Wait until all jobs are finished, then stop the workers."""
 
     def all_finished() -> bool:
-        # A worker that is stopped before it has a session exits with the signal's code.
+        # A worker that gets SIGTERM before it has a session does not exit with code 0.
         names = [worker.name for worker in demo.hr.workers.list()]
         living = [one for one in demo.workers.started if one.process.poll() is None]
         ready = all(any(map(one.is_named, names)) for one in living)
-        return ready and sum(demo.finished.values()) == demo.total
+        return ready and demo.finished == demo.total
 
     _watch(demo, all_finished)
     demo.workers.end()
@@ -150,13 +151,16 @@ def finish(demo: DemoRun) -> None:
 
 
 def keep_history(demo: DemoRun) -> None:
-    """Copy the events into a lake and query it. Ctrl-C skips the rest and keeps the server."""
+    """Copy the events into a lake and query the lake.
+
+    Ctrl-C ends this step early; the server keeps running.
+    """
     if not all(find_spec(package) is not None for package in SPARK_PACKAGES):
         demo.found["history"] = {"needs": INSTALL_SPARK}
         demo.say(
             "lake",
-            "to see the history as Parquet files, tables, SQL and a plot:\n"
-            f"[bold]{escape(INSTALL_SPARK)}[/bold], and run the demo again",
+            "to see the history as Parquet files, tables, SQL and a plot, run\n"
+            f"[bold]{escape(INSTALL_SPARK)}[/bold], then the demo again",
         )
         return
     from headrace.cli.demo import history  # noqa: PLC0415 - needs pyspark
@@ -165,7 +169,7 @@ def keep_history(demo: DemoRun) -> None:
         history.keep(demo)
     except KeyboardInterrupt:
         demo.interrupted = True
-        demo.say("lake", "stopped early; [dim]headrace lake sync[/dim] would continue")
+        demo.say("lake", "stopped early; [dim]headrace lake sync[/dim] continues the copy")
 
 
 STEPS: tuple[Callable[[DemoRun], None], ...] = (
@@ -182,16 +186,19 @@ STEPS: tuple[Callable[[DemoRun], None], ...] = (
 
 
 def _watch(demo: DemoRun, is_over: Callable[[], bool]) -> None:
-    """Show the progress until a condition holds. Raises HeadraceError if no job finishes."""
-    moved_at, done = time.monotonic(), -1
-    with demo.display.bars(demo.day.jobs) as move:
+    """Show the progress until a condition holds.
+
+    Raises HeadraceError if no job finishes for 30 seconds.
+    """
+    moved_at, done = time.monotonic(), 0
+    with progress("finished", demo.total) as advance:
         while True:
             demo.look()
-            move(demo.finished)
             if is_over():
                 return
-            if sum(demo.finished.values()) != done:
-                moved_at, done = time.monotonic(), sum(demo.finished.values())
+            if more := demo.finished - done:
+                moved_at, done = time.monotonic(), demo.finished
+                advance(more)
             elif time.monotonic() - moved_at > STALL_TIMEOUT:
                 raise HeadraceError(
                     f"no job has finished for {STALL_TIMEOUT:.0f} s; see {demo.workers.log}"

@@ -28,13 +28,15 @@ from headrace.cli.doctor.finding import (
     problem,
 )
 from headrace.cli.doctor.target import CommandRefused, NamespaceTarget, nodes_of
-from headrace.cli.output import print_json, printable
-from headrace.client.connect import LAYOUT, SCHEMES, ConnectOptions, connect_core
-from headrace.engine import check
-from headrace.errors import HeadraceError, InvalidArgument
+from headrace.cli.output import print_json, say
+from headrace.client.connect import LAYOUT, ConnectOptions, connect_core
+from headrace.client.server_url import SCHEMES, check_url
+from headrace.engine import check, keys
+from headrace.errors import EmbeddedServerError, HeadraceError, InvalidArgument
 from headrace.local_server import embedded
 from headrace.operations.core import Core
 from headrace.operations.requests import raw
+from headrace.printable import printable
 from headrace.transport.drive import drive
 
 STYLES = {OK: "green", WARNING: "yellow", PROBLEM: "bold red", NOT_APPLICABLE: "dim"}
@@ -45,16 +47,19 @@ UNREADABLE = "an invalid URL"
 
 
 @options.command("doctor --strict")
-@click.option("--strict", is_flag=True, help="Also exit with 1 if there is a warning.")
-def doctor(server: ServerOptions, strict: bool) -> None:
-    """Check the server, the namespace and this machine, and advise.
+@click.option("--strict", is_flag=True, help="Also exit with 1 if a check gives a warning.")
+@click.option("--remove-libraries", is_flag=True, help="Delete libraries unused for 7 days.")
+def doctor(server: ServerOptions, strict: bool, remove_libraries: bool) -> None:
+    """Check the server, the namespace and this machine.
 
-    Changes nothing. The exit code is 1 if there is a problem.
+    Each finding that needs action comes with advice. The checks change no data. With
+    --remove-libraries, the check "functions" also deletes the function libraries of other versions
+    of Headrace that no client has used for 7 days. The exit code is 1 if a check finds a problem.
     """
     from_environment = server.url == os.environ.get("HEADRACE_URL")
     checks = []
     with Console(stderr=True).status("checking") as status:
-        for result in examine(server, from_environment=from_environment):
+        for result in examine(server, from_environment=from_environment, remove=remove_libraries):
             status.update(f"checked {result.check}")
             checks.append(result)
     console = Console(highlight=False)
@@ -64,8 +69,10 @@ def doctor(server: ServerOptions, strict: bool) -> None:
         if console.is_terminal:
             console.print(table(checks))
         else:
-            click.echo("\n".join(lines(checks)))
-        click.echo(f"\n{len(checks)} checks, problems: {problems}, warnings: {warnings}")
+            for line in lines(checks):
+                say(line)
+        say("")
+        say(f"{len(checks)} checks, problems: {problems}, warnings: {warnings}")
     if problems or (strict and warnings):
         sys.exit(1)
 
@@ -75,7 +82,7 @@ def _count(checks: Iterable[Finding], verdict: str) -> int:
 
 
 def table(checks: list[Finding]) -> Table:
-    """Return the report for a terminal."""
+    """Return the report as a table for a terminal."""
     grid = Table.grid(padding=(0, 2))
     for result in checks:
         verdict, name, found, advice = _words(result)
@@ -86,7 +93,7 @@ def table(checks: list[Finding]) -> Table:
 
 
 def lines(checks: list[Finding]) -> Iterator[str]:
-    """Yield one line for each check, for a pipe."""
+    """Yield the report as one line for each check, for a pipe or a file."""
     for result in checks:
         verdict, name, found, advice = _words(result)
         yield f"{verdict:<8} {name:<14} {found}" + (f"; do: {advice}" if advice else "")
@@ -95,18 +102,20 @@ def lines(checks: list[Finding]) -> Iterator[str]:
 def _words(result: Finding) -> tuple[str, str, str, str]:
     name = f"{result.check} {result.node}".strip()
     verdict = SHOWN.get(result.verdict, result.verdict)
-    return verdict, name, printable(result.found), printable(result.advice)
+    return verdict, printable(name), printable(result.found), printable(result.advice)
 
 
-def examine(target: ServerOptions, *, from_environment: bool) -> Iterator[Finding]:
-    """Run every check and yield each result at once."""
+def examine(
+    target: ServerOptions, *, from_environment: bool, remove: bool = False
+) -> Iterator[Finding]:
+    """Run every check, and yield each result as soon as the check has finished."""
     yield _result("url", lambda: where(target.url, from_environment=from_environment))
     core, why_not = _reach(target)
     if core is None:
         yield _result("server", lambda: why_not)
     else:
         try:
-            yield from _on_server(core)
+            yield from _on_server(core, remove_libraries=remove)
         finally:
             core.transport.close()
     for title, look in machine.CHECKS:
@@ -114,14 +123,17 @@ def examine(target: ServerOptions, *, from_environment: bool) -> Iterator[Findin
 
 
 def where(url: str | None, *, from_environment: bool) -> Finding:
-    """Return the server that is examined, without the secrets of its URL."""
+    """Return a finding that names the examined server, without the secrets in its URL."""
     if url is None:
         return ok("neither --url nor HEADRACE_URL: the embedded server of this directory")
     return ok(f"{without_secrets(url)}, from {'HEADRACE_URL' if from_environment else '--url'}")
 
 
 def without_secrets(url: str) -> str:
-    """Return a URL without user, password and options; less if these are ambiguous."""
+    """Return a URL without user, password and options.
+
+    If the URL is ambiguous, returns only the scheme. If the URL is invalid, returns no part of it.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -130,23 +142,30 @@ def without_secrets(url: str) -> str:
         return UNREADABLE
     if "@" in parts.path + parts.query + parts.fragment:
         return f"{parts.scheme}://..."
+    try:
+        check_url(url)
+    except InvalidArgument:
+        return UNREADABLE
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _reach(target: ServerOptions) -> tuple[Core | None, Finding]:
     url = target.url
-    if url is None and (running := embedded.status()) is not None:
-        url = running.url
     if url is None:
-        return None, problem("no server runs here", "run headrace up, or pass --url")
+        try:
+            running = embedded.status()
+        except EmbeddedServerError as error:
+            return None, problem(str(error), "run chown and chmod 700, or pass --url")
+        if running is None:
+            return None, problem("no server runs here", "run headrace up, or pass --url")
+        url = running.url
     check.namespace(target.namespace)
     try:
         asked = ConnectOptions(url, target.namespace, retry_for=RETRY_FOR, timeout=TIMEOUT)
     except InvalidArgument:
-        # The part that cannot be parsed may belong to the password, so do not repeat it.
         return None, problem(
             "invalid URL",
-            "write it as redis://user:password@host:6379/0, with %xx for special characters",
+            "write redis://user:password@host:6379/0, with %xx for special characters",
         )
     try:
         return connect_core(asked), ok("")
@@ -156,7 +175,7 @@ def _reach(target: ServerOptions) -> tuple[Core | None, Finding]:
         )
 
 
-def _on_server(core: Core) -> Iterator[Finding]:
+def _on_server(core: Core, *, remove_libraries: bool) -> Iterator[Finding]:
     nodes = nodes_of(core)
     for node in nodes:
         name = node.name if len(nodes) > 1 else ""
@@ -166,26 +185,27 @@ def _on_server(core: Core) -> Iterator[Finding]:
     yield _result("namespace", lambda: layout)
     if shards:
         core.use_shards(shards)
-        here = NamespaceTarget(core)
+        here = NamespaceTarget(core, remove_libraries=remove_libraries)
         for title, look_at in namespace.CHECKS:
             yield _result(title, partial(look_at, here))
 
 
 def _layout(core: Core) -> tuple[int | None, Finding]:
-    """Return the number of shards if the namespace exists and can be read."""
-    command = (0, ("HMGET", core.key(0, "meta"), "layout", "shards"))
+    """Return the number of shards (None if the namespace cannot be read) and a finding."""
+    command = (0, ("HMGET", core.key(0, keys.META), "layout", "shards"))
     try:
         [[layout, shards]] = drive(core.transport, raw(core, [command]))
     except HeadraceError as error:
         return None, problem(
-            str(error), "see docs/guides/operations.md, Rights, for what a user needs"
+            str(error),
+            "see Rights in docs/guides/operations.md for the permissions that a user needs",
         )
     if layout is None or shards is None:
         advice = "check --namespace; the first program that connects creates a namespace"
         return None, not_applicable(f"there is no namespace {core.namespace!r}", advice)
     if int(layout) != LAYOUT:
         what = f"layout {int(layout)}, and this Headrace supports {LAYOUT}"
-        return None, problem(what, "upgrade the older of the two")
+        return None, problem(what, "upgrade the older version of Headrace")
     return int(shards), ok(f"{core.namespace!r}: layout {LAYOUT}, shards: {int(shards)}")
 
 
@@ -197,10 +217,3 @@ def _result(title: str, look: Callable[[], Finding], node: str = "") -> Finding:
     except HeadraceError as error:
         found = problem(str(error), "check that the server runs, then run headrace doctor again")
     return replace(found, check=title, node=node)
-
-
-def names() -> Iterable[str]:
-    """Return the names of all checks."""
-    of_nodes = [title for title, _ in server.CHECKS]
-    of_namespace = [title for title, _ in namespace.CHECKS]
-    return ["url", *of_nodes, "namespace", *of_namespace, *(title for title, _ in machine.CHECKS)]

@@ -1,4 +1,4 @@
-"""The result of a check: a verdict, what was found, and advice."""
+"""The result of a check: a verdict, a description and advice."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ NOT_APPLICABLE = "not applicable"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A verdict, what was found, and what to do, in one sentence.
+    """The verdict of a check, a description of what was found, and advice.
 
-    The runner adds the name of the check, and of the node if the check is about one node.
+    The runner adds the name of the check. If the check examined one node, the runner also adds the
+    name of the node.
     """
 
     verdict: str
@@ -25,8 +26,8 @@ class Finding:
     node: str = ""
 
 
-# Needs no action; needs action later, or costs performance; means lost or stuck jobs; does not
-# apply or is not permitted.
+# A `warning` needs action later or costs performance. A `problem` means that jobs are lost or
+# stuck. `not_applicable` is also the result of a check that the user has no permission to run.
 ok = partial(Finding, OK)
 warning = partial(Finding, WARNING)
 problem = partial(Finding, PROBLEM)

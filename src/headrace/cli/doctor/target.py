@@ -1,9 +1,9 @@
-"""What the checks examine: the nodes of a server and a namespace."""
+"""The objects that the checks examine: the nodes of a server, and a namespace."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from statistics import median
 from typing import Any
@@ -11,18 +11,24 @@ from typing import Any
 from redis.exceptions import NoPermissionError, ResponseError
 
 from headrace.client.client import Client
+from headrace.engine import keys
 from headrace.engine.check import PAGE
 from headrace.operations.core import Core
+from headrace.operations.namespace_snapshot import (
+    NamespaceSnapshot,
+    parse_info,
+    read_time,
+    snapshot,
+)
 from headrace.operations.requests import raw, refusal_error, unavailable_error
-from headrace.operations.snapshot import NamespaceSnapshot, parse_info, read_time, snapshot
 from headrace.operations.values import Counts, Worker
 from headrace.transport.drive import drive
 from headrace.transport.topology import ONE, Address
 from headrace.transport.transport import Unreachable
 
-# An ACL allows single subcommands of these commands.
+# An ACL can allow individual subcommands of these commands.
 _WITH_SUBCOMMANDS = ("CONFIG", "CLIENT", "SLOWLOG")
-# More queues than this are not examined.
+# The checks examine at most this many queues.
 MAX_QUEUES = 100_000
 
 
@@ -34,14 +40,14 @@ class CommandRefused(Exception):
         super().__init__(" ".join(parts))
         self.command = " ".join(parts)
         self.advice = (
-            f"allow it with ACL SETUSER <user> +{'|'.join(parts).lower()}"
+            f"allow the command with ACL SETUSER <user> +{'|'.join(parts).lower()}"
             if known
-            else "the server does not offer it; see the tools of its provider"
+            else "the server does not offer the command; see the tools of its provider"
         )
 
 
 class ServerNode:
-    """One node of the server. INFO is read once for all checks."""
+    """One node of the server. All checks share one reply to INFO."""
 
     def __init__(self, core: Core, address: Address) -> None:
         self.name = "" if address == ONE else f"{address[0]}:{address[1]}"
@@ -49,7 +55,7 @@ class ServerNode:
         self._address = address
 
     def ask(self, *words: str) -> Any:
-        """Return the reply to a command. Raises CommandRefused if the user may not run it."""
+        """Return the reply to a command. Raises CommandRefused if the command is not permitted."""
         [reply] = self._transport.exchange(self._address, [words])
         if isinstance(reply, NoPermissionError):
             raise CommandRefused(words, known=True)
@@ -67,11 +73,11 @@ class ServerNode:
         return parse_info(self.ask("INFO"))
 
     def number(self, name: str) -> int:
-        """Return a number from INFO, or 0 if the server does not report it."""
+        """Return a numeric field of INFO, or 0 if INFO does not have the field."""
         return int(self.info.get(name, 0))
 
     def setting(self, name: str) -> str:
-        """Return a setting of the server."""
+        """Return a configuration setting of the server."""
         _, value = self.ask("CONFIG", "GET", name)
         return str(value.decode())
 
@@ -90,7 +96,7 @@ class ServerNode:
 
 
 def nodes_of(core: Core) -> list[ServerNode]:
-    """Return every node once, even if it has two addresses."""
+    """Return every node once, even if a node has two addresses."""
     found: dict[str, ServerNode] = {}
     for address in core.transport.nodes():
         node = ServerNode(core, address)
@@ -102,16 +108,16 @@ def nodes_of(core: Core) -> list[ServerNode]:
 
 
 class NamespaceTarget:
-    """The namespace that is examined. One snapshot serves all checks."""
+    """The namespace that is examined. All checks share one snapshot."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, *, remove_libraries: bool) -> None:
         self.core = core
         self.hr = Client(core)
-        self.shards = range(core.shards)
+        self.remove_libraries = remove_libraries
 
     @cached_property
     def snapshot(self) -> NamespaceSnapshot:
-        """All queues, without the statistics of the day."""
+        """A snapshot of all queues, without the statistics of the day."""
         return drive(self.core.transport, snapshot(self.core, count=MAX_QUEUES, detailed=()))
 
     @property
@@ -121,7 +127,7 @@ class NamespaceTarget:
 
     @cached_property
     def queues(self) -> dict[str, Counts]:
-        """The counts of every queue."""
+        """The job counts of every queue."""
         return {name: queue.counts for name, queue in self.snapshot.queues.items()}
 
     @cached_property
@@ -129,6 +135,14 @@ class NamespaceTarget:
         """The workers that have a session."""
         return self.hr.workers.list(count=PAGE)
 
-    def read(self, commands: list[tuple[Any, ...]]) -> list[Any]:
-        """Return the replies to read-only commands, each given as a shard and words."""
-        return drive(self.core.transport, raw(self.core, [(c[0], c[1:]) for c in commands]))
+    def ask(self, word: str, state: str, names: Iterable[str], *rest: float | str) -> list[Any]:
+        """Run a read command on the jobs of these queues, and return the replies.
+
+        The command reads only the jobs that are in `state`.
+        """
+        commands: list[tuple[int, tuple[Any, ...]]] = [
+            (shard, (word, self.core.key(shard, keys.in_state(state, name)), *rest))
+            for name in names
+            for shard in range(self.core.shards)
+        ]
+        return drive(self.core.transport, raw(self.core, commands)) if commands else []

@@ -1,4 +1,4 @@
-"""Options and helpers that the lake commands share. Nothing here loads pyspark."""
+"""Options and helpers that the lake commands share. Importing this module does not load PySpark."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ import click
 
 from headrace import Client, LakeShard
 from headrace.cli import options
+from headrace.cli.changing import handled
 from headrace.cli.connecting import HERE
-from headrace.cli.output import counted
+from headrace.cli.output import counted, say
 from headrace.lake.files import Files, LocalFiles
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-# Warn about a lake that lags by more than this share of the events that a shard keeps at most.
+# The server keeps a limited number of events for each shard. Warn if the number of events that a
+# lake has not copied yet exceeds this share of the limit.
 LARGE_LAG = 0.5
 
 
 def _not_empty(_ctx: click.Context, _param: click.Parameter, place: str) -> str:
     if not place.strip():
-        raise click.BadParameter("the path is empty; pass a directory or a path that Spark reads")
+        raise click.BadParameter("the path is empty; pass a directory or a Spark path")
     return place
 
 
@@ -37,7 +39,7 @@ def _lake_option(*names: str) -> Callable[[F], F]:
         metavar="DIR",
         default=str(HERE / "lake"),
         callback=_not_empty,
-        help="The lake: a directory or a path that Spark reads (hdfs://, s3a://); "
+        help="The lake: a directory, or a path that Spark can read (hdfs://, s3a://); "
         "default: .headrace/lake.",
     )
 
@@ -45,18 +47,18 @@ def _lake_option(*names: str) -> Callable[[F], F]:
 lake_option = _lake_option("--lake")
 target_option = _lake_option("--to", "--lake")
 grace_option = options.duration(
-    "--grace", default="1h", help="Keep replaced files this long for running readers; default: 1h."
+    "--grace", default="1h", help="Keep replaced files this long for running queries; default: 1h."
 )
 
 
 def needs_spark(place: str) -> bool:
-    """Return whether only Spark can read this path."""
+    """Return whether Spark is needed to read this path."""
     return "://" in place
 
 
 @contextmanager
 def open_files(place: str) -> Iterator[Files]:
-    """Open the files of a lake; start Spark only for a path that needs it."""
+    """Open the files of a lake. Start Spark only for a path such as hdfs:// or s3a://."""
     if not needs_spark(place):
         yield LocalFiles(place)
         return
@@ -68,25 +70,24 @@ def open_files(place: str) -> Iterator[Files]:
 
 @contextmanager
 def stopped_by_signals() -> Iterator[threading.Event]:
-    """Yield an event that Ctrl-C and SIGTERM set; a second Ctrl-C raises KeyboardInterrupt."""
+    """Yield a threading.Event that Ctrl-C or SIGTERM sets.
+
+    A second signal raises KeyboardInterrupt.
+    """
     stopping = threading.Event()
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         if stopping.is_set():
             raise KeyboardInterrupt
         stopping.set()
-        click.echo("stopping after the current batch; press Ctrl-C again to stop now", err=True)
+        say("stopping after the current batch; press Ctrl-C again to stop now", err=True)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handled(stop, signal.SIGINT, signal.SIGTERM):
         yield stopping
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def until_stopped(steps: Iterable[T], stopping: threading.Event) -> Iterator[T]:
-    """Yield the steps of a long run up to the one during which the event is set."""
+    """Yield the steps of a long run. Once the event is set, stop after the current step."""
     for step in steps:
         yield step
         if stopping.is_set():
@@ -94,19 +95,20 @@ def until_stopped(steps: Iterable[T], stopping: threading.Event) -> Iterator[T]:
 
 
 def lag_warnings(client: Client, rows: Sequence[LakeShard]) -> list[str]:
-    """Return a warning for each lake that lags on a shard, and for events that were dropped."""
+    """Return warnings about lakes that lag on a shard, and about events that a lake missed."""
     kept = int(client.config.get("events_count"))
     most = max(kept, int(client.config.get("events_cap")))
     found = []
     for row in rows:
         where = f"lake {row.lake} is {counted(row.behind, 'event')} behind on shard {row.shard}"
         if row.behind > LARGE_LAG * most:
-            found.append(f"{where}: the server drops events above {most:,}; run headrace lake sync")
+            limit = f"above {most:,} events, the server deletes the oldest"
+            found.append(f"{where}: {limit}; run headrace lake sync")
         elif row.behind > kept:
             found.append(f"{where}, more than events_count: run headrace lake sync or lake forget")
     dropped = {row.shard: row.dropped for row in rows if row.dropped}
     found += [
-        f"{counted(many, 'event')} of shard {shard} were dropped before every lake had them"
+        f"the server deleted {counted(many, 'event')} of shard {shard} that a lake had not copied"
         for shard, many in dropped.items()
     ]
     return found

@@ -1,4 +1,4 @@
-"""`lake compact`, `lake rollup`: rewrite small files, and build the tables of changed days."""
+"""`lake compact` and `lake rollup`: merge small files, and build the tables of changed days."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from headrace.cli import options
 from headrace.cli.lake.common import grace_option, lake_option, stopped_by_signals, until_stopped
 from headrace.cli.lake.spark_session import files_at, spark_session
 from headrace.cli.output import counted, show, span
+from headrace.lake.batch_lifecycle import delete_replaced
 from headrace.lake.lake import Lake
 from headrace.spark.compact import compact as compact_files
-from headrace.spark.compact import delete_replaced
 from headrace.spark.rollup import rollup as build_tables
 
 
@@ -16,9 +16,9 @@ from headrace.spark.rollup import rollup as build_tables
 @lake_option
 @grace_option
 def compact(lake: str, grace: float) -> None:
-    """Rewrite the small files of each day and queue as a few large ones.
+    """Merge the small files of each day and queue.
 
-    Running readers are not disturbed.
+    Queries that are running can still read the replaced files.
     """
     with spark_session() as spark, stopped_by_signals() as stopping:
         found = Lake.open(files_at(lake, spark))
@@ -39,7 +39,7 @@ def compact(lake: str, grace: float) -> None:
 def rollup(lake: str, grace: float) -> None:
     """Build the tables of every day whose events have changed.
 
-    Unchanged days are not read again.
+    Days without new events are not read again.
     """
     with spark_session() as spark, stopped_by_signals() as stopping:
         steps = build_tables(spark, Lake.open(files_at(lake, spark)), grace=grace)

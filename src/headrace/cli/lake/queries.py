@@ -1,4 +1,4 @@
-"""`lake sql`, `lake plot`: query and plot the history; `audit --lake` compares it."""
+"""`lake sql` and `lake plot`, and the comparison of a lake with the server for `audit --lake`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.lake.common import lake_option
 from headrace.cli.lake.spark_session import files_at, spark_server, spark_session
-from headrace.cli.output import print_json, table, to_json, wants_json
+from headrace.cli.output import print_json, say, table, wants_json
 from headrace.errors import InvalidArgument
 from headrace.lake.lake import Lake
 from headrace.spark import plots
 from headrace.spark.comparison import Comparison, compare
+from headrace.spark.csv_cells import CSV_OPTIONS, without_formulas
 from headrace.spark.query import create_views, open_history, run_query
 
 TABLE_FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
@@ -35,24 +36,28 @@ MAX_ROWS = 1000
     help="A query of events, attempts, jobs, daily, failures, workers and throughput.",
 )
 @lake_option
-@click.option("--live", is_flag=True, help="Include events that only the server has so far.")
+@click.option("--live", is_flag=True, help="Include events that were not yet copied into the lake.")
 @click.option("--to", metavar="PATH", help="Write the result to a .parquet, .csv or .json folder.")
-def sql(query: str, lake: str, live: bool, to: str | None, server: ServerOptions) -> None:
-    """Query the history in SQL; queries are read-only.
+@click.option("--unrestricted", is_flag=True, help="Let the query read any file and run programs.")
+def sql(
+    query: str, lake: str, live: bool, to: str | None, unrestricted: bool, server: ServerOptions
+) -> None:
+    """Query the history in SQL.
 
-    Without --live the result is as of the last sync, and no server is needed. At most 1,000 rows
-    are shown; --to writes all of them, as a folder of files.
+    Queries can only read the tables of the history. Without --live, a query needs no server and
+    does not return events after the last sync. The command prints at most 1,000 rows. --to writes
+    all rows to a folder of files.
     """
     if to is not None and PurePath(to).suffix not in TABLE_FORMATS:
         raise InvalidArgument(f"--to must end with one of {', '.join(TABLE_FORMATS)}, not {to!r}")
     if live:
         with open_client(server):
-            """Raises before Spark starts if the namespace does not exist."""
+            """Raise before Spark starts if the namespace does not exist."""
     with spark_session() as spark:
         found = Lake.open(files_at(lake, spark))
         with open_history(spark, found, spark_server(server) if live else None) as history:
             create_views(history, query)
-            answer = run_query(spark, query)
+            answer = run_query(spark, query, unrestricted=unrestricted)
             if to is None:
                 _show_rows(answer)
             else:
@@ -64,18 +69,20 @@ def _show_rows(answer: DataFrame) -> None:
     shown = [row.asDict(recursive=True) for row in rows[:MAX_ROWS]]
     if wants_json():
         for row in shown:
-            click.echo(to_json(row))
+            print_json(row)
     else:
         table(answer.columns, [list(row.values()) for row in shown])
     if len(rows) > MAX_ROWS:
-        click.echo(f"there are more than {MAX_ROWS:,} rows; --to writes all of them", err=True)
+        say(f"the result has more than {MAX_ROWS:,} rows; --to writes all rows", err=True)
 
 
 def _write(answer: DataFrame, to: str) -> None:
     kind = TABLE_FORMATS[PurePath(to).suffix]
-    header = {"header": "true"} if kind == "csv" else {}
-    answer.write.format(kind).options(**header).save(to)
-    click.echo(f"The result is in {to}.")
+    if kind == "csv":
+        answer = without_formulas(answer)
+    options = CSV_OPTIONS if kind == "csv" else {}
+    answer.write.format(kind).options(**options).save(to)
+    say(f"The result is in {to}.")
 
 
 @options.command("lake plot --to history.png", server=False)
@@ -84,10 +91,13 @@ def _write(answer: DataFrame, to: str) -> None:
     "--to",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also write a .png, .svg or .pdf file, which includes waiting times.",
+    help="Also write a .png, .svg or .pdf file, which also shows waiting times.",
 )
 def plot(lake: str, to: Path | None) -> None:
-    """Plot finished attempts over time, as of the last sync."""
+    """Plot how many attempts finished over time.
+
+    The plot does not show events after the last sync.
+    """
     if to is not None and to.suffix not in PICTURE_FORMATS:
         formats = ", ".join(PICTURE_FORMATS)
         raise InvalidArgument(f"--to must end with one of {formats}, not {str(to)!r}")
@@ -105,6 +115,6 @@ def plot(lake: str, to: Path | None) -> None:
 
 
 def compare_with_server(lake: str, server: ServerOptions) -> Comparison:
-    """Compare the books and statistics of a lake with those of the server."""
+    """Compare the books and statistics of a lake with the books and statistics of the server."""
     with spark_session() as spark:
         return compare(spark, Lake.open(files_at(lake, spark)), spark_server(server))

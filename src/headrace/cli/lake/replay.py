@@ -1,4 +1,4 @@
-"""`lake replay`: put jobs of the past again."""
+"""`lake replay`: put jobs from the history again."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from headrace.cli.changing import Approval
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.lake.common import lake_option
 from headrace.cli.lake.spark_session import files_at, spark_server, spark_session
-from headrace.cli.output import counted, print_json, show, table, wants_json, warn
+from headrace.cli.output import counted, print_json, say, show, table, wants_json, warn
 from headrace.engine.check import Limits, text
 from headrace.lake.lake import Lake
 from headrace.spark import replay as replays
 from headrace.spark.query import open_history
-from headrace.spark.replay import ReplayCount, ReplayPlan
+from headrace.spark.replay import ReplayCount
 
 
 @options.command(
@@ -32,8 +32,8 @@ from headrace.spark.replay import ReplayCount, ReplayPlan
 @click.option("--into", metavar="QUEUE", required=True, help="Queue of the new jobs.")
 @options.number("--rate", least=0.001, help="Make at most this many jobs per second available.")
 @options.yes
-@click.option("--dry-run", is_flag=True, help="Only count the jobs.")
-@click.option("--again", is_flag=True, help="Repeat a replay that was completed before.")
+@click.option("--dry-run", is_flag=True, help="Count the jobs and put none.")
+@click.option("--again", is_flag=True, help="Put the jobs of a completed replay again.")
 @lake_option
 def replay(
     where: str,
@@ -45,10 +45,11 @@ def replay(
     lake: str,
     server: ServerOptions,
 ) -> None:
-    """Put jobs of the past again, each exactly once.
+    """Put jobs from the history again, each exactly once.
 
-    The command counts the jobs first and puts them after a confirmation. A new job has the id of
-    the old one as its origin. An interrupted replay continues with the jobs that it had selected.
+    The command counts the jobs first and puts them after a confirmation. The origin of a new job is
+    the id of the old job. To continue an interrupted replay, run the same command again. The replay
+    then continues with the jobs that were selected before.
     """
     text("--into", into, Limits().name)
     approval = Approval(dry_run, yes)
@@ -57,7 +58,11 @@ def replay(
         source = spark_server(server).settled()
         plan = replays.unfinished(there, where, into, again=again, rate=rate)
         if plan is not None:
-            click.echo(f"{_unfinished(plan)}{'' if dry_run else '; continuing'}", err=True)
+            say(
+                f"This replay of {counted(plan.rows, 'job')} was started at "
+                f"{plan.at:%Y-%m-%d %H:%M} but not completed{'' if dry_run else '; continuing'}",
+                err=True,
+            )
         else:
             with open_history(spark, there, source) as history:
                 jobs = replays.choose_jobs(history.table("jobs"), where)
@@ -65,11 +70,13 @@ def replay(
                     plan = replays.store_plan(spark, there, jobs, where, into, rate)
         if plan is not None and not dry_run:
             written = replays.run_plan(spark, there, plan, client, source)
-            _report(plan, written.made)
+            facts = {"replay": plan.id, "into": into, "jobs": plan.rows, "made": written.made}
+            sentence = f"{counted(written.made, 'job')} put into {into!r}, replay {plan.id}."
+            show(facts, sentence)
 
 
 def _approved(counts: Sequence[ReplayCount], into: str, approval: Approval) -> bool:
-    """Show the counts; return whether there are jobs to put and the user wants to put them."""
+    """Show the counts; return whether there are jobs to put and the user has confirmed the put."""
     unable = sum(count.without_data for count in counts)
     able = sum(count.jobs for count in counts) - unable
     if not wants_json():
@@ -87,21 +94,9 @@ def _show_counts(counts: Sequence[ReplayCount], able: int, unable: int, into: st
     if counts:
         columns = ("queue", "state", "failure type", "jobs", "without data")
         table(columns, [tuple(asdict(count).values()) for count in counts])
-    click.echo(f"{counted(able, 'job')} can be put into {into!r}.")
+    say(f"{counted(able, 'job')} can be put into {into!r}.")
     if unable:
         warn(
-            f"{counted(unable, 'job')} left out: the payload was larger than event_data, so the "
-            "lake does not have it"
+            f"{counted(unable, 'job')} left out: their payloads were larger than the setting "
+            "event_data, so the lake does not have the payloads"
         )
-
-
-def _unfinished(plan: ReplayPlan) -> str:
-    return (
-        f"This replay was started at {plan.at:%Y-%m-%d %H:%M} with {counted(plan.rows, 'job')} and "
-        "not completed"
-    )
-
-
-def _report(plan: ReplayPlan, made: int) -> None:
-    facts = {"replay": plan.id, "into": plan.into, "jobs": plan.rows, "made": made}
-    show(facts, f"{counted(made, 'job')} put into {plan.into!r}, replay {plan.id}.")

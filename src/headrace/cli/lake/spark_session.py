@@ -1,4 +1,4 @@
-"""A Spark session for one command, with its output in a log file."""
+"""A Spark session for one command. The output of Spark goes to a log file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import click
 import pandas as pd  # noqa: F401 - fail before Spark starts if the extra is incomplete
 import pyarrow as pa  # noqa: F401
 from py4j.protocol import Py4JError
@@ -18,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from headrace.cli.connecting import ServerOptions
 from headrace.cli.lake.common import needs_spark
+from headrace.cli.output import say
 from headrace.errors import HeadraceError
 from headrace.lake.files import Files, LocalFiles
 from headrace.spark import session
@@ -34,17 +34,19 @@ class SparkFailed(HeadraceError):
 def spark_session(*, announced: bool = True) -> Iterator[SparkSession]:
     """Start Spark for one command, or use the active session.
 
-    Raises SparkFailed for an error of Spark.
+    Raises SparkFailed if Spark reports an error.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active
         return
-    log = Path(tempfile.gettempdir()) / f"headrace-spark-{os.getpid()}.log"
+    # Other users can write to the directory for temporary files. mkstemp creates a new file with a
+    # random name, so the log cannot follow a link of another user.
+    target, log = tempfile.mkstemp(prefix="headrace-spark-", suffix=".log")
     if announced:
-        click.echo("starting Spark…", err=True)
+        say("starting Spark…", err=True)
     try:
-        with _output_to(log):
+        with _output_to(target):
             spark = session()
         try:
             yield spark
@@ -52,14 +54,16 @@ def spark_session(*, announced: bool = True) -> Iterator[SparkSession]:
             spark.stop()
     except (PySparkException, Py4JError) as error:
         raise SparkFailed(f"Spark failed: {error_summary(error)} (log: {log})") from error
-    log.unlink(missing_ok=True)
+    Path(log).unlink(missing_ok=True)
 
 
 @contextmanager
-def _output_to(log: Path) -> Iterator[None]:
-    """Send the output of processes that start meanwhile to a file, as long as they live."""
+def _output_to(target: int) -> Iterator[None]:
+    """Send the output of this process to an open file until the end of the block.
+
+    Processes that are started in the block write to the file even after the end of the block.
+    """
     kept = [(number, os.dup(number)) for number in (1, 2)]
-    target = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     sys.stdout.flush()
     sys.stderr.flush()
     try:
@@ -79,5 +83,5 @@ def files_at(place: str, spark: SparkSession) -> Files:
 
 
 def spark_server(server: ServerOptions) -> ServerAddress:
-    """Return the options of the Spark source for the server of a command."""
+    """Return the server and namespace of a command as an address for the Spark data source."""
     return ServerAddress(url=server.url or "", namespace=server.namespace)

@@ -1,4 +1,4 @@
-"""`lake status`, `lake forget`: what a lake holds, and whether the server keeps events for it."""
+"""`lake status` and `lake forget`: show a lake, and make the server forget a lake."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.lake.common import lag_warnings, lake_option, open_files
 from headrace.cli.output import (
     ago,
+    ask,
     counted,
     heading,
     pairs,
     print_json,
-    printable,
+    say,
     show,
     size,
     table,
@@ -30,9 +31,9 @@ from headrace.lake.manifest import LakeSnapshot
 @options.command("lake status")
 @lake_option
 def status(lake: str, server: ServerOptions) -> None:
-    """Show what the lake holds and how far it lags behind the server.
+    """Show what a lake holds and how far it lags behind the server.
 
-    Prints a warning if the lag is large. Spark is not needed for a local directory.
+    Prints a warning if the lag is large. For a local directory, the command does not start Spark.
     """
     with open_files(lake) as files, open_client(server) as client:
         found = Lake.open(files)
@@ -80,7 +81,8 @@ def _show(facts: dict[str, Any], rows: list[LakeShard]) -> None:
         ]
     )
     if not rows:
-        click.echo("\nThe server keeps no events for this lake; headrace lake sync changes that.")
+        say("")
+        say("The server keeps no events for this lake until the next headrace lake sync.")
         return
     heading("On the server")
     columns = ("shard", "behind", "trimmed", "dropped", "entry")
@@ -98,19 +100,21 @@ def _show(facts: dict[str, Any], rows: list[LakeShard]) -> None:
 @lake_option
 @options.yes
 def forget(lake_id: str | None, lake: str, yes: bool, server: ServerOptions) -> None:
-    """Stop keeping events on the server for a lake; the lake is not changed."""
+    """Stop keeping events on the server for a lake.
+
+    The files of the lake do not change.
+    """
     name = lake_id or _id_of(lake)
     with open_client(server) as client:
         behind = sum(row.behind for row in client.lakes.list() if row.lake == name)
         if behind and not yes:
-            question = f"The lake lacks {counted(behind, 'event')}. Forget it anyway?"
-            click.confirm(question, abort=True, err=True)
+            question = f"The lake lacks {counted(behind, 'event')}. Forget the lake anyway?"
+            ask(question)
         forgotten = client.lakes.forget(name)
-    shown = printable(name)
     sentence = (
-        f"The server no longer keeps events for lake {shown}."
+        f"The server no longer keeps events for lake {name}."
         if forgotten
-        else f"The server does not know lake {shown}."
+        else f"The server does not know lake {name}."
     )
     show({"lake": name, "forgotten": forgotten, "behind": behind}, sentence)
 

@@ -17,15 +17,16 @@ from headrace.cli import options, terminal
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.lake.common import needs_spark, stopped_by_signals, target_option, until_stopped
 from headrace.cli.lake.spark_session import files_at, spark_server, spark_session
-from headrace.cli.output import counted, print_json, size, span, wants_json, warn
+from headrace.cli.output import counted, print_json, say, size, span, wants_json, warn
 from headrace.errors import HeadraceError, ServerUnavailable
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import open_lake
+from headrace.retry_pause import RetryPause
 from headrace.spark import pipeline
 from headrace.spark.error_summary import error_summary, is_caused_by
 from headrace.spark.pipeline import SyncedBatch
 
-# Seconds between attempts to reach a server that does not answer.
+# The first and the longest pause between attempts to reach the server, in seconds.
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 
@@ -36,14 +37,12 @@ LONGEST_PAUSE = 30.0
 @options.duration(
     "--interval", default="5s", help="With --follow: time between two commits; default: 5s."
 )
-@options.number(
-    "--batch", default=500_000, help="Commit at most this many events at once; default: 500000."
-)
+@options.number("--batch", default=500_000, help="Commit at most this many events at once.")
 def sync(lake: str, follow: bool, interval: float, batch: int, server: ServerOptions) -> None:
     """Copy new events into the lake, each exactly once.
 
-    A sync that was interrupted or killed continues where it stopped. --json prints one object at
-    the end, or with --follow one for each commit.
+    After an interruption, the next sync continues where the last sync stopped. --json prints one
+    object at the end. With --follow, --json prints one object for each commit.
     """
     _check(lake, server)
     with spark_session() as spark, stopped_by_signals() as stopping:
@@ -62,7 +61,7 @@ def sync(lake: str, follow: bool, interval: float, batch: int, server: ServerOpt
 
 
 def _check(lake: str, server: ServerOptions) -> None:
-    """Raise what can be checked before Spark starts, which takes seconds."""
+    """Check the server and a local lake first, because Spark takes seconds to start."""
     with open_client(server) as client:
         if not needs_spark(lake):
             open_lake(LocalFiles(lake), client)
@@ -71,25 +70,25 @@ def _check(lake: str, server: ServerOptions) -> None:
 def with_retries(
     following: Callable[[], Iterator[SyncedBatch]], stopping: threading.Event
 ) -> Iterator[SyncedBatch]:
-    """Yield batches, and start again after the server was unavailable."""
-    pause = FIRST_PAUSE
+    """Yield batches. If the server is unavailable, wait and start again."""
+    retry_pause = RetryPause(FIRST_PAUSE, LONGEST_PAUSE)
     while not stopping.is_set():
         try:
             for done in following():
-                pause = FIRST_PAUSE
+                retry_pause.reset()
                 yield done
         except (HeadraceError, PySparkException) as error:
             if not is_caused_by(error, ServerUnavailable):
                 raise
+            pause = retry_pause.next_pause()
             if not stopping.is_set():
                 warn(f"{error_summary(error)}; retrying in {span(pause)}")
             stopping.wait(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
 
 
 @dataclass(slots=True)
 class SyncTotal:
-    """The sum of all batches of a sync."""
+    """The totals of all batches of a sync."""
 
     lake: str
     batches: int = 0
@@ -112,16 +111,16 @@ def _report(total: SyncTotal, *, follow: bool) -> None:
     if total.missing:
         warn(
             f"{counted(total.missing, 'event')} had been dropped before this sync; rows of kind "
-            "'gap' mark them. Sync more often, or raise events_cap"
+            "'gap' mark the missing events. Sync more often, or raise the setting events_cap"
         )
     if wants_json():
         if not follow:
             print_json(total)
     elif not total.batches:
-        click.echo(f"Nothing new; the lake is in {total.lake}.")
+        say(f"Nothing new; the lake is in {total.lake}.")
     else:
         rest = f"; {counted(total.behind, 'event')} behind" if total.behind else ""
-        click.echo(
+        say(
             f"{counted(total.events, 'event')} in {counted(total.files, 'file')} "
             f"({size(total.bytes)}), {_rate(total.events, total.seconds)}, into {total.lake}{rest}"
         )
@@ -133,7 +132,7 @@ def _rate(events: int, took: float) -> str:
 
 @contextmanager
 def _display(*, follow: bool) -> Iterator[Callable[[SyncedBatch], object]]:
-    """Yield the function that shows a batch: a line, JSON, a progress bar or nothing."""
+    """Yield the function that shows a batch: as a line, JSON, a progress bar or not at all."""
     if follow:
         yield print_json if wants_json() else _print_line
     elif sys.stderr.isatty() and not wants_json():
@@ -155,6 +154,4 @@ def _print_line(batch: SyncedBatch) -> None:
     at = time.strftime("%H:%M:%S")
     behind = f", {batch.behind:,} behind" if batch.behind else ""
     missing = f", {batch.missing:,} missing" if batch.missing else ""
-    click.echo(
-        f"{at}  {_rate(batch.events, batch.seconds)}: {batch.events:,} more{missing}{behind}"
-    )
+    say(f"{at}  {_rate(batch.events, batch.seconds)}: {batch.events:,} more{missing}{behind}")

@@ -1,6 +1,6 @@
-"""`top`: queues, workers and failures, once or live.
+"""`top`: show queues, workers and failures, once or live.
 
-The live view reads snapshots in a thread; the main thread handles keys and draws.
+The live view reads snapshots in a thread. The main thread handles keys and draws the screen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import tty
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from typing import Any
 
 import click
 from rich.console import Console, RenderableType
@@ -24,18 +23,18 @@ from rich.live import Live
 
 from headrace import Client
 from headrace.cli import options
+from headrace.cli.changing import exit_on_signal, handled
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import print_json, wants_json
 from headrace.cli.top.drawing import LOWEST_WITH_PANELS, frame, visible_rows, waiting_frame
 from headrace.cli.top.model import SnapshotHistory, View, ViewState, parse_keys, press
 from headrace.errors import HeadraceError
-from headrace.operations.snapshot import NamespaceSnapshot, snapshot
+from headrace.operations.namespace_snapshot import NamespaceSnapshot, snapshot
 from headrace.transport.drive import drive
 
 SHOWN_ONCE = 50
 PIPED_WIDTH = 150
 READ_SIZE = 1024
-END_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 @options.command("top")
@@ -45,9 +44,9 @@ END_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
     most=3600,
     metavar="SECONDS",
     default=1.0,
-    help="Time between two snapshots, 0.1 to 3600; default: 1.",
+    help="Time between two snapshots, 0.1 to 3600.",
 )
-@click.option("--once", is_flag=True, help="Print one picture and exit.")
+@click.option("--once", is_flag=True, help="Print the view once and exit.")
 def top(server: ServerOptions, interval: float, once: bool) -> None:
     """Watch queues, workers and failures live.
 
@@ -65,12 +64,12 @@ def top(server: ServerOptions, interval: float, once: bool) -> None:
 
 
 def two_snapshots(client: Client, interval: float) -> View:
-    """Return a view with rates, which need two snapshots."""
+    """Return a view with rates, which are computed from two snapshots."""
     core, history = client.core, SnapshotHistory()
     names = list(client.queues(count=SHOWN_ONCE))
-    history.add(drive(core.transport, snapshot(core, detailed=names)))
-    time.sleep(interval)
-    history.add(drive(core.transport, snapshot(core, detailed=names)))
+    for pause in (0.0, interval):
+        time.sleep(pause)
+        history.add(drive(core.transport, snapshot(core, detailed=names)))
     return history.view("first use")
 
 
@@ -103,38 +102,35 @@ class SnapshotReader(threading.Thread):
             try:
                 operation = snapshot(self._core, offset=offset, detailed=self.visible)
                 self.found = offset, drive(self._core.transport, operation)
-            except Exception as error:  # noqa: BLE001 - the screen decides what to do
+            except Exception as error:  # noqa: BLE001 - the main thread handles the error
                 self.found = error
             os.write(self._wake, b".")
             self._hurry.wait(self._interval)
             self._hurry.clear()
 
     def hurry(self) -> None:
-        """Read the next snapshot now."""
+        """Make the thread read the next snapshot now."""
         self._hurry.set()
 
 
 class LiveScreen:
-    """The current picture and the state that keys change."""
+    """What the screen shows, and the view state that key presses change."""
 
     def __init__(self, console: Console, reader: SnapshotReader, where: str) -> None:
         self._console = console
         self._reader = reader
         self._where = where
         self._history = SnapshotHistory()
-        self._empty = True
-        # A key that brings other queues into view triggers a snapshot at once.
+        # True if the visible queues may have changed. The next redraw then requests a snapshot.
         self._rush = True
         self._trouble = ""
         self.state = ViewState()
 
     def update(self) -> None:
-        """Use the snapshot that the reader has found. Raises unexpected errors of the reader."""
+        """Process the newest snapshot or error of the reader. Raises unexpected errors."""
         found, self._reader.found = self._reader.found, None
         if isinstance(found, HeadraceError):
-            # A refusal by the server has a cause; a missing answer has none.
-            what = "no connection" if found.__cause__ is None else "refused"
-            self._trouble = f"{what}, trying again: {found}"
+            self._trouble = f"trying again: {found}"
         elif isinstance(found, Exception):
             raise found
         elif found is not None:
@@ -142,13 +138,12 @@ class LiveScreen:
             offset, taken = found
             if not self.state.paused and offset == self.state.offset:
                 self._history.add(taken, offset)
-                self._empty = False
 
     def type(self, typed: str) -> None:
         """Handle typed keys."""
         for key in parse_keys(typed):
             before = self.state
-            view = None if self._empty else self._history.view(before.order)
+            view = self._history.view(before.order) if self._history else None
             names = [row.name for row in view.rows] if view else []
             self.state = press(before, key, names, more=bool(view and view.more))
             self._rush |= self.state.order != before.order
@@ -157,14 +152,13 @@ class LiveScreen:
 
     def _turn_page(self) -> None:
         self._history.clear()
-        self._empty = True
         self._rush = True
         self._reader.offset = self.state.offset
         self._reader.hurry()
 
     def picture(self) -> RenderableType:
-        """Draw the screen, and tell the reader which queues are visible."""
-        if self._empty:
+        """Return the content of the screen, and pass the visible queues to the reader."""
+        if not self._history:
             return waiting_frame(self._trouble)
         view = self._history.view(self.state.order)
         width, height = self._console.size
@@ -196,29 +190,22 @@ def watch(client: Client, console: Console, interval: float, where: str) -> None
 
 @contextmanager
 def _wake_pipe() -> Iterator[tuple[int, int]]:
-    """Open a pipe that wakes the main loop: for a snapshot, a resize or a signal to end."""
+    """Open a pipe that wakes the main loop after a snapshot, a resize or a termination signal."""
     awake, wake = os.pipe()
     os.set_blocking(wake, False)
     os.set_blocking(awake, False)
-    handlers: dict[int, Any] = {signal.SIGWINCH: lambda *_: None}
-    handlers |= dict.fromkeys(END_SIGNALS, _exit)
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    earlier = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    try:
-        yield awake, wake
-    finally:
-        signal.set_wakeup_fd(earlier)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _exit(number: int, _: object) -> None:
-    sys.exit(128 + number)
+    resized = handled(lambda *_: None, signal.SIGWINCH)
+    with resized, handled(exit_on_signal, signal.SIGTERM, signal.SIGHUP):
+        earlier = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        try:
+            yield awake, wake
+        finally:
+            signal.set_wakeup_fd(earlier)
 
 
 @contextmanager
 def _keyboard() -> Iterator[int]:
-    """Read keys one by one without echo; disable Ctrl-Z, which would leave the terminal raw."""
+    """Read key presses without echo. Disables Ctrl-Z, which would leave the echo disabled."""
     keyboard = sys.stdin.fileno()
     before = termios.tcgetattr(keyboard)
     try:

@@ -1,4 +1,4 @@
-"""Draw a view for a terminal of a given size."""
+"""Draw the view of `top` for a terminal of a given size."""
 
 from __future__ import annotations
 
@@ -8,20 +8,17 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from headrace.cli.output import printable, size, span
+from headrace.cli.output import size, span
 from headrace.cli.top.model import HELP, FailureRow, Percentiles, QueueRow, View, ViewState
 from headrace.engine.timestamps import moment
 from headrace.operations.values import Worker
+from headrace.printable import printable
 
 HEADER = 2
 LOWEST_WITH_PANELS = 14
 PANEL = 6
 BARS = " ▁▂▃▄▅▆▇█"
 NAME_WIDTH = 24
-
-
-def _number(value: int) -> str:
-    return f"{value:,}"
 
 
 def _rate(value: float | None) -> str:
@@ -36,13 +33,14 @@ def _ago(seconds: float | None) -> str:
     return "-" if seconds is None else span(seconds)
 
 
-# By title: the width, the priority (columns with a high number are dropped first) and the text.
+# For each column title: the width, the rank and the function that formats a cell. If the terminal
+# is too narrow, the columns with the highest rank are dropped first.
 COLUMNS: dict[str, tuple[int, int, Callable[[QueueRow], str]]] = {
-    "waiting": (9, 0, lambda row: _number(row.counts.waiting)),
-    "scheduled": (9, 7, lambda row: _number(row.counts.scheduled)),
-    "blocked": (8, 9, lambda row: _number(row.counts.blocked)),
-    "running": (8, 1, lambda row: _number(row.counts.running)),
-    "failed": (8, 3, lambda row: _number(row.counts.failed)),
+    "waiting": (9, 0, lambda row: f"{row.counts.waiting:,}"),
+    "scheduled": (9, 7, lambda row: f"{row.counts.scheduled:,}"),
+    "blocked": (8, 9, lambda row: f"{row.counts.blocked:,}"),
+    "running": (8, 1, lambda row: f"{row.counts.running:,}"),
+    "failed": (8, 3, lambda row: f"{row.counts.failed:,}"),
     "put/s": (8, 4, lambda row: _rate(row.put)),
     "done/s": (8, 2, lambda row: _rate(row.done)),
     "failed/s": (8, 8, lambda row: _rate(row.failed)),
@@ -53,7 +51,7 @@ COLUMNS: dict[str, tuple[int, int, Callable[[QueueRow], str]]] = {
 
 
 def visible_rows(view: View, state: ViewState, height: int) -> list[QueueRow]:
-    """Return the queues that fit, including the selected one."""
+    """Return the queues that fit on the screen, including the selected queue."""
     names = [row.name for row in view.rows]
     room = _room(height)
     at = names.index(state.selected) if state.selected in names else 0
@@ -69,7 +67,7 @@ def _room(height: int) -> int:
 def frame(
     view: View, state: ViewState, width: int, height: int, *, where: str, trouble: str = ""
 ) -> RenderableType:
-    """Draw everything."""
+    """Draw the whole screen, or the list of keys."""
     if state.help:
         return _help()
     parts: list[RenderableType] = [
@@ -99,7 +97,7 @@ def _header(view: View, where: str) -> Text:
         f"{server.version}{nodes}  memory {size(server.memory)}{limit}  "
         f"{server.commands:,} commands/s  {server.clients:,} clients  up {span(server.uptime)}"
         if server.version
-        else "no server information: the user lacks the right +info"
+        else "no server information: the user lacks the permission +info"
     )
     return _line(f"{where}  {moment(view.at):%H:%M:%S}  {about}", "bold")
 
@@ -117,7 +115,7 @@ def _status(view: View, state: ViewState, width: int, trouble: str) -> Text:
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """Draw the newest values as bars; the highest is a full bar."""
+    """Draw the newest values as bars. The highest value is a full bar."""
     shown = values[-width:] if width > 0 else []
     most = max(shown, default=0.0)
     return "".join(BARS[round(value / most * 8) if most else 0] for value in shown)
@@ -132,17 +130,14 @@ def _queues(rows: Sequence[QueueRow], state: ViewState, width: int) -> Renderabl
     for row in rows:
         name = f"{row.name} (paused)" if row.counts.paused else row.name
         cells = [Text(COLUMNS[title][2](row)) for title in titles]
-        style = "reverse" if row.name == state.selected else _style(row)
+        plain = "yellow" if row.counts.paused else ""
+        style = "reverse" if row.name == state.selected else plain
         table.add_row(Text(printable(name)), *cells, style=style)
     return table if rows else Group(table, _line("no queues yet", "dim"))
 
 
-def _style(row: QueueRow) -> str:
-    return "yellow" if row.counts.paused else ""
-
-
 def fitting(width: int) -> list[str]:
-    """Return the columns that fit; the least important are dropped first."""
+    """Return the columns that fit into a width. The least important columns are dropped first."""
     left = width - NAME_WIDTH
     chosen = set()
     for title in sorted(COLUMNS, key=lambda title: COLUMNS[title][1]):
@@ -184,7 +179,7 @@ def _failures(failures: Sequence[FailureRow]) -> Table:
     table = _panel("failure", "jobs", "newest")
     for one in failures:
         newest = "-" if one.newest is None else f"{span(one.newest)} ago"
-        table.add_row(Text(printable(one.type)), _number(one.count), newest)
+        table.add_row(Text(printable(one.type)), f"{one.count:,}", newest)
     return table
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.engine.statistics import Series, quantile
-from headrace.operations.snapshot import (
+from headrace.operations.namespace_snapshot import (
     QUEUES,
     DayTotals,
     NamespaceSnapshot,
@@ -23,7 +23,7 @@ THROUGHPUTS = 600
 
 @dataclass(frozen=True, slots=True)
 class Percentiles:
-    """Half, and 95 %, of the times were shorter than this many seconds."""
+    """The 50th and the 95th percentile of waiting or running times, in seconds."""
 
     p50: int
     p95: int
@@ -31,7 +31,7 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True)
 class QueueRow:
-    """One queue. A rate is per second, or None if two snapshots do not give it."""
+    """A queue in the view. The rates are per second, or None if a rate cannot be computed."""
 
     name: str
     counts: Counts
@@ -47,7 +47,7 @@ class QueueRow:
 
 @dataclass(frozen=True, slots=True)
 class FailureRow:
-    """A failure type, and how many seconds ago the newest failure was."""
+    """A failure type, its number of jobs, and the age of its newest failure in seconds."""
 
     type: str
     count: int
@@ -56,7 +56,7 @@ class FailureRow:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Everything that one picture shows."""
+    """The data that the screen shows."""
 
     at: float
     server: ServerInfo
@@ -87,11 +87,12 @@ class SnapshotHistory:
         self.throughput: deque[float] = deque(maxlen=THROUGHPUTS)
 
     def add(self, snapshot: NamespaceSnapshot, offset: int = 0) -> None:
-        """Add a snapshot; drop those older than a minute, except the newest of them."""
+        """Add a snapshot. Of the snapshots older than a minute, only the newest is kept."""
         kept = self._snapshots
         self._offset = offset
         if kept and snapshot.at <= kept[-1].at:
-            # The server's clock was set back, so earlier snapshots cannot be compared.
+            # The server's clock was set back, so earlier snapshots cannot be compared with this
+            # snapshot.
             kept.clear()
         kept.append(snapshot)
         while len(kept) > 2 and kept[1].at <= snapshot.at - WINDOW:
@@ -100,12 +101,15 @@ class SnapshotHistory:
             rates = [row.done for row in self.view("first use").rows]
             self.throughput.append(sum(rate for rate in rates if rate is not None))
 
+    def __bool__(self) -> bool:
+        return bool(self._snapshots)
+
     def clear(self) -> None:
         """Drop all snapshots."""
         self._snapshots.clear()
 
     def view(self, order: str) -> View:
-        """Return the view of the newest snapshot in a sort order."""
+        """Return a view of the newest snapshot, with the queues in this sort order."""
         newest = self._snapshots[-1]
         rows = [self._row(name, queue) for name, queue in newest.queues.items()]
         return View(
@@ -146,7 +150,11 @@ class SnapshotHistory:
         )
 
     def _first_day(self, name: str) -> DayTotals | None:
-        """Return the earliest statistics of a queue that can be compared with the newest."""
+        """Return a queue's daily totals from the oldest snapshot that has such totals.
+
+        Returns empty totals if a new day has begun since that snapshot. Returns None if the newest
+        snapshot or all earlier snapshots have no totals of the queue.
+        """
         newest = self._snapshots[-1].queues[name].today
         if newest is None:
             return None
@@ -158,7 +166,7 @@ class SnapshotHistory:
 
 
 def comparable(earlier: DayTotals, later: DayTotals) -> DayTotals:
-    """Return the earlier totals, or empty ones if a new day has started since."""
+    """Return the earlier totals, or empty totals if the later totals belong to a new day."""
     empty = Series(0, 0.0, 0.0, {})
     return (
         earlier if earlier.number == later.number else DayTotals(later.number, 0, 0, empty, empty)
@@ -166,7 +174,10 @@ def comparable(earlier: DayTotals, later: DayTotals) -> DayTotals:
 
 
 def rate(earlier: int | None, later: int, seconds: float) -> float | None:
-    """Return how fast a counter grows; None if it shrank, which means that it was reset."""
+    """Return the growth of a counter per second.
+
+    Returns None if there is no earlier value, no time has passed, or the counter was reset.
+    """
     if earlier is None or seconds <= 0 or later < earlier:
         return None
     return (later - earlier) / seconds
@@ -181,13 +192,13 @@ def _failed_rate(
 
 
 def growth(earlier: Mapping[str, int], later: Mapping[str, int]) -> dict[str, int]:
-    """Return what was added to the bins of a histogram."""
+    """Return the growth of each bin of a histogram."""
     by_bin = {name: count - earlier.get(name, 0) for name, count in later.items()}
     return {name: count for name, count in by_bin.items() if count > 0}
 
 
 def percentiles(bins: Mapping[str, int]) -> Percentiles | None:
-    """Return the percentiles of a histogram; None if it is empty."""
+    """Return the percentiles of a histogram, or None if the histogram is empty."""
     half, most = quantile(bins, 0.5), quantile(bins, 0.95)
     return Percentiles(half[1], most[1]) if half and most else None
 
@@ -204,7 +215,7 @@ HELP = (
     ("s", "next sort order"),
     ("up, down", "select a queue"),
     ("enter", "show or hide details of the selected queue"),
-    ("left, right", f"previous and next page, with more than {QUEUES} queues"),
+    ("left, right", f"show the previous or next {QUEUES} queues"),
     ("?", "show or hide this help"),
 )
 
@@ -214,7 +225,7 @@ SWITCHES = {"q": "quit", "p": "paused", "enter": "detail", "?": "help"}
 
 @dataclass(frozen=True, slots=True)
 class ViewState:
-    """The user's choices: order, selected queue, page, and switches."""
+    """The user's choices: sort order, selected queue, page, pause, details, help and quit."""
 
     order: str = "first use"
     selected: str | None = None
@@ -226,7 +237,7 @@ class ViewState:
 
 
 def press(state: ViewState, key: str, names: Sequence[str], *, more: bool) -> ViewState:
-    """Return the state after a key; `names` are the queues in the order shown."""
+    """Return the view state after a key press. `names` lists the queues in display order."""
     if key == "s":
         orders = list(ORDERS)
         return replace(state, order=orders[(orders.index(state.order) + 1) % len(orders)])
@@ -257,7 +268,7 @@ _SEQUENCES = {
 
 
 def parse_keys(typed: str) -> list[str]:
-    """Return the keys that a terminal has sent; skip unknown escape sequences."""
+    """Return the keys that a terminal has sent, without unknown escape sequences."""
     found = []
     while typed:
         name = next((name for name in _SEQUENCES if typed.startswith(name)), typed[0])

@@ -1,1 +1,4 @@
-"""`headrace import`: import the data of thoonk, qless, worqr or redis-queue into a namespace."""
+"""`headrace import`: import the data of thoonk, qless, worqr or redis-queue into a namespace.
+
+Internal: the API may change without notice.
+"""

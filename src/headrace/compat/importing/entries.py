@@ -1,4 +1,4 @@
-"""The values that readers yield: entries to import, queues, feeds, and names left out."""
+"""The values that readers produce: queues, feeds, entries, and names that are not imported."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from headrace.compat.importing.source_server import SourceServer
 from headrace.engine.check import Limits, text
 from headrace.engine.settings import Value
 from headrace.errors import ImportRefused, InvalidArgument
+from headrace.printable import printable
 
 IMPORT_ID_BYTES = 12
 MAX_ORIGIN = 200
@@ -23,7 +24,7 @@ _WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 @dataclass(frozen=True, slots=True)
 class FoundQueue:
-    """A queue, and its settings unless the queue has settings in the namespace already."""
+    """A queue to import; `settings` apply only if the namespace has no settings for the queue."""
 
     name: str
     profile: str
@@ -32,7 +33,7 @@ class FoundQueue:
 
 @dataclass(frozen=True, slots=True)
 class FoundFeed:
-    """A feed; `about` is its config."""
+    """A feed to import; `about` is the config of the feed as JSON text."""
 
     name: str
     is_sorted: bool = False
@@ -51,15 +52,12 @@ class FoundItem:
 
 @dataclass(frozen=True, slots=True)
 class FoundSchedule:
-    """A recurring job; `due` is its next run in milliseconds, `options` those of its jobs."""
+    """A recurring job; `options` are the keyword arguments of `adopt_schedule`."""
 
     id: str
     import_id: str
     queue: str
     data: bytes
-    every: float
-    due: int
-    backlog: int | None
     options: dict[str, Any]
 
 
@@ -69,7 +67,10 @@ Setup = FoundQueue | FoundFeed | tuple[str, Value]
 
 
 class LeftOut:
-    """Names that are not imported, by reason: the count and the first name."""
+    """The keys, jobs and options that are not imported or are imported with a change.
+
+    For each reason, the object counts the names and keeps the first name.
+    """
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -90,7 +91,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """A system on a server: all of it or some queues, with a prefix of its keys."""
+    """A system to import: its server, its key prefix, and the chosen queues (empty: all queues)."""
 
     server: SourceServer
     system: str
@@ -99,12 +100,12 @@ class ImportSource:
 
     @property
     def name(self) -> str:
-        """The name that distinguishes this import from others into the same namespace."""
+        """The name that distinguishes this import from other imports into the same namespace."""
         found = f"{self.system}@{self.server.name}"
         return found if self.prefix is None else f"{found}#{self.prefix}"
 
     def wants(self, queue: str) -> bool:
-        """Return whether to read a queue."""
+        """Return whether the import includes a queue."""
         return not self.queues or queue in self.queues
 
     def origin(self, *parts: str | bytes) -> str:
@@ -113,7 +114,7 @@ class ImportSource:
 
 
 def import_id_of(*parts: str | bytes | int) -> str:
-    """Return the id of an entry that is unique in its import."""
+    """Return an id for an entry; the id is unique within the import."""
     digest = blake2b(digest_size=IMPORT_ID_BYTES)
     for part in parts:
         each = part if isinstance(part, bytes) else str(part).encode(errors="surrogateescape")
@@ -124,12 +125,12 @@ def import_id_of(*parts: str | bytes | int) -> str:
 def shown(name: str | bytes) -> str:
     """Return a name as printable text of at most 80 characters."""
     words = name.decode(errors="backslashreplace") if isinstance(name, bytes) else name
-    clean = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in words)
+    clean = printable(words)
     return clean if len(clean) <= 80 else f"{clean[:79]}…"
 
 
 def job_id(given: bytes, import_id: str) -> str:
-    """Return the id of a job if it is valid here, otherwise its import id."""
+    """Return the id of a job if Headrace accepts the id, otherwise the import id of the job."""
     try:
         return text("id", given.decode(), LIMITS.name)
     except (InvalidArgument, UnicodeDecodeError):
@@ -137,24 +138,24 @@ def job_id(given: bytes, import_id: str) -> str:
 
 
 def queue_name(given: bytes) -> str:
-    """Return the name of a queue or feed. Raises ImportRefused if it is not valid here."""
+    """Return the name of a queue or feed. Raises ImportRefused if Headrace rejects the name."""
     try:
         return text("queue", given.decode(), LIMITS.name)
     except (InvalidArgument, UnicodeDecodeError) as error:
         raise ImportRefused(
-            f"{shown(given)!r} is not a valid queue name ({error}): rename it at the source, or "
-            "choose other queues with --queue"
+            f"{shown(given)!r} is not a valid queue name ({error}): rename the queue at the "
+            "source, or choose other queues with --queue"
         ) from error
 
 
 def whole_number(given: str | bytes | None) -> int | None:
-    """Return an integer of at most 15 digits, or None if it is not one."""
+    """Parse an integer of at most 15 digits; return None for any other value."""
     words = given.decode(errors="replace") if isinstance(given, bytes) else given or ""
     return int(words) if _WHOLE.fullmatch(words) else None
 
 
 def whole_ms(seconds: Any) -> int | None:
-    """Return a time in seconds as milliseconds, or None if it is not a time."""
+    """Convert a time in seconds to milliseconds; return None if the value is not a valid time."""
     try:
         found = float(seconds)
     except (TypeError, ValueError):
@@ -163,7 +164,7 @@ def whole_ms(seconds: Any) -> int | None:
 
 
 class SourceReader:
-    """Base of the readers, each of which reads the keys of one system."""
+    """Base class of the readers; each reader reads the keys of one system."""
 
     default_prefix = ""
 
@@ -174,15 +175,18 @@ class SourceReader:
         self.prefix = (source.prefix or self.default_prefix).encode()
 
     def setups(self) -> Iterator[Setup]:
-        """Yield queues, feeds and settings."""
+        """Yield the queues, feeds and settings to import."""
         raise NotImplementedError
 
     def entries(self) -> Iterator[Entry]:
-        """Yield everything to import, in the order in which to import it."""
+        """Yield the jobs, items and recurring jobs in the order in which they are imported."""
         raise NotImplementedError
 
     def queue_names(self, names: Iterable[bytes]) -> dict[str, bytes]:
-        """Return queues by their name here; skip invalid names if the user chose some queues."""
+        """Return a dict from queue names in Headrace to the names at the source.
+
+        Skip invalid names if the user chose queues; otherwise an invalid name raises ImportRefused.
+        """
         found: dict[str, bytes] = {}
         for given in names:
             try:
@@ -193,23 +197,25 @@ class SourceReader:
         return found
 
     def chosen(self, found: dict[str, bytes]) -> dict[str, bytes]:
-        """Return the queues to import. Raises ImportRefused if one of them does not exist."""
+        """Return the queues to import. Raises ImportRefused if a chosen queue does not exist."""
         missing = [name for name in self.source.queues if name not in found]
         if missing:
             existing = ", ".join(map(repr, map(shown, found))) or "none"
-            raise ImportRefused(f"the source has no queue {missing[0]!r}; it has: {existing}")
+            raise ImportRefused(
+                f"the source has no queue {missing[0]!r}; its queues are: {existing}"
+            )
         return {name: key for name, key in found.items() if self.source.wants(name)}
 
     def nothing_found(self, looked_for: str) -> ImportRefused:
         """Return the error for a source without any data of the system."""
         some = ", ".join(shown(key) for key in self.server.keys()[:5]) or "no keys"
         return ImportRefused(
-            f"{self.server.name} has no data of {self.source.system}: there is no {looked_for}. It "
-            f"has {some}. Check the database number and --prefix."
+            f"{self.server.name} has no data of {self.source.system}: there is no {looked_for}. "
+            f"The server has {some}. Check the database number and --prefix."
         )
 
     def job(self, queue: str, given: bytes, source_state: str, **fields: Any) -> ImportedJob:
-        """Return a job that has an id at the source."""
+        """Return the ImportedJob for a job that has an id at the source."""
         import_id = import_id_of(queue, given)
         return ImportedJob(
             id=job_id(given, import_id),

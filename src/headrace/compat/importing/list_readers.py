@@ -1,12 +1,12 @@
-"""Readers of worqr and redis-queue, whose queues are lists."""
+"""Readers for worqr and redis-queue, which store queues as Redis lists."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from hashlib import blake2b, md5
+from typing import NamedTuple
 
 from headrace.codecs.codec import DIGEST_BYTES
 from headrace.compat.importing.entries import (
@@ -27,12 +27,11 @@ DONE, DATA = b":done", b":data:"
 _POPPED = re.compile(rb"(.+)\|(\d{1,15})", re.DOTALL)
 
 
-@dataclass(slots=True)
-class WorqrKeys:
-    """The lists of each queue and of its processes, and the prefix of marks for unique tasks."""
+class WorqrKeys(NamedTuple):
+    """The keys of worqr: a list for each queue and each process, and marks of unique tasks."""
 
-    queues: dict[str, bytes] = field(default_factory=dict)
-    processes: dict[str, list[bytes]] = field(default_factory=dict)
+    queues: dict[str, bytes]
+    processes: dict[str, list[bytes]]
     unique_prefix: bytes = b""
     unique_marks: frozenset[bytes] = frozenset()
 
@@ -45,7 +44,7 @@ class WorqrKeys:
 
 
 def find_program_keys(source: ImportSource, prefix: bytes) -> WorqrKeys | None:
-    """Return the keys as the program writes them, such as worqr:processes:<queue>_<uuid>."""
+    """Return the keys that the worqr program writes, such as worqr:processes:<queue>_<uuid>."""
     server = source.server
     of_queue, of_process = prefix + b":queues:", prefix + b":processes:"
     queues = {queue_name(key.removeprefix(of_queue)): key for key in server.keys(prefix=of_queue)}
@@ -63,9 +62,9 @@ def find_program_keys(source: ImportSource, prefix: bytes) -> WorqrKeys | None:
 
 
 def find_document_keys(source: ImportSource, prefix: bytes, left_out: LeftOut) -> WorqrKeys | None:
-    """Return the keys as the document draws them: Q1, P1, W1_Q1, Workers, WorkMap_W1."""
+    """Return the keys named as in the worqr document: Q1, P1, W1_Q1, Workers, WorkMap_W1."""
     server = source.server
-    # A worker that died may be missing in the set of workers, but its work map remains.
+    # A worker that died may be missing from the set of workers, but its work map remains.
     work_maps = server.keys(prefix=prefix + WORK_MAP)
     workers = {key.removeprefix(prefix + WORK_MAP) for key in work_maps}
     served: dict[str, list[bytes]] = {}
@@ -91,7 +90,7 @@ def find_document_keys(source: ImportSource, prefix: bytes, left_out: LeftOut) -
 
 
 class WorqrReader(SourceReader):
-    """Reader of the lists of queues and processes; a task has no id, only its payload."""
+    """Reader of the queue and process lists of worqr; a worqr task has a payload but no id."""
 
     default_prefix = "worqr"
 
@@ -111,7 +110,7 @@ class WorqrReader(SourceReader):
             yield FoundQueue(name, "task")
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the tasks of every queue, those of processes first."""
+        """Yield the tasks of every queue, running tasks first."""
         for name, key in self._queues.items():
             seen: Counter[bytes] = Counter()
             for process in self._keys.processes.get(name, []):
@@ -141,7 +140,7 @@ class WorqrReader(SourceReader):
 
 
 def parse_element(element: bytes) -> tuple[bytes, int | None]:
-    """Return the id of an element of redis-queue and when it was popped, None if it was not."""
+    """Parse a redis-queue list element; return the id and the pop time (None if not popped)."""
     found = _POPPED.fullmatch(element)
     return (element, None) if found is None else (found[1], int(found[2]))
 
@@ -161,7 +160,7 @@ class RedisQueueReader(SourceReader):
             if name.decode(errors="replace") in self.source.queues or self._is_queue(key):
                 names.append(name)
             else:
-                self.left_out.add("this list may not be a queue; import it with --queue", key)
+                self.left_out.add("this list may not be a queue; if it is, use --queue", key)
         names += [
             key.removeprefix(self.prefix).removesuffix(DONE)
             for key, kind in self._kinds.items()
@@ -169,11 +168,14 @@ class RedisQueueReader(SourceReader):
         ]
         given = self.queue_names(names)
         if not given:
-            raise self.nothing_found("list with a set <list>:done or entries <id>|<time>")
+            raise self.nothing_found("list that has a set <list>:done or contains <id>|<time>")
         return {name: self.prefix + each for name, each in self.chosen(given).items()}
 
     def _is_queue(self, key: bytes) -> bool:
-        """Return whether a list has a set of done ids, or popped ids at its left end."""
+        """Return whether a list is a queue.
+
+        A queue has a done set, or popped ids at the left end of the list.
+        """
         if self._kinds.get(key + DONE) == "set":
             return True
         page = next(in_pages(self.server.newest_first(key)), [])
@@ -185,7 +187,7 @@ class RedisQueueReader(SourceReader):
             yield FoundQueue(name, "ring")
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the jobs of every queue, the popped ones first."""
+        """Yield the jobs of every queue, popped jobs first."""
         for name, key in self._queues.items():
             yield from self._queue_jobs(name, key)
 

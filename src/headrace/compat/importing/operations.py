@@ -1,4 +1,4 @@
-"""Operations that import jobs, items and schedules, each of them once."""
+"""Operations that import each job, item and schedule only once."""
 
 from __future__ import annotations
 
@@ -26,22 +26,24 @@ from headrace.operations.values import Job, read_job
 from headrace.transport.drive import Operation
 
 PastStage = tuple[str, int, int | bool, int, str, str, str, str]
-"""Queue, put, popped or False, ended, worker, outcome, failure, message; times in milliseconds."""
+"""Queue, put time, pop time or False, end time, worker, outcome, failure, message (times in ms)."""
 
-# These fields are arguments of their own or not sent, and the others are packed into one.
+# Each of these fields is a separate argument of the script, or is not sent. All other fields are
+# packed into one argument.
 SENT_APART = {"id", "import_id", "queue", "data", "result", "source_state"}
-# The script expects these only if they are set.
+# The script expects these fields only if they have a value, so empty fields are not sent.
 OPTIONAL = {"tags", "parents", "tracked"}
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedJob:
-    """A job of another system; times are milliseconds.
+    """A job of another system, with times in milliseconds.
 
-    `import_id` is unique in its import. `since` is when the job is due (scheduled) or was popped
-    (complete). `failure` is type, message, time and worker. `parents` are the import ids of the
-    jobs that it depends on. None means the default of the queue; retries=False means no limit.
-    `source_state` is its state at the source; a job that is running there waits here.
+    `import_id` is unique within the import. `since` is the due time of a scheduled job, or the time
+    at which a complete job was popped. `failure` holds the type, message, time and worker of the
+    failure. `parents` holds the import ids of the jobs that this job depends on. For `retries` and
+    `remaining`, None means the default of the queue and False means no limit. `source_state` is the
+    state of the job at the source; a job that is running at the source is imported as waiting.
     """
 
     id: str
@@ -70,7 +72,7 @@ class ImportedJob:
     source_state: str = "waiting"
 
     def packed_fields(self) -> bytes:
-        """Return the fields that the script reads from one packed argument."""
+        """Pack the fields that the script reads from a single argument, and return the bytes."""
         fields = {name: getattr(self, name) for name in self.__slots__ if name not in SENT_APART}
         given = {
             name: value
@@ -81,16 +83,16 @@ class ImportedJob:
 
 
 class ImportedId(NamedTuple):
-    """The id under which a job was imported, and whether this call imported it."""
+    """The id under which a job was imported, and whether this call imported the job."""
 
     id: str
     is_new: bool
 
 
 def import_jobs(core: Core, name: str, jobs: Sequence[ImportedJob]) -> Operation[list[ImportedId]]:
-    """Import jobs in this order, except those that the import `name` imported before.
+    """Import jobs in the given order; skip jobs that the import `name` has imported before.
 
-    A job whose id belongs to another job gets a new id.
+    If another job already has the id of a job, the imported job gets a new id.
     """
 
     def make(rows: Sequence[tuple[Any, ...]]) -> Call[list[ImportedId]]:
@@ -117,7 +119,7 @@ def import_jobs(core: Core, name: str, jobs: Sequence[ImportedJob]) -> Operation
 
 
 def _spare_id(core: Core, name: str, job: ImportedJob) -> str:
-    """Return the id to use if the id of the job is taken: always the same, on the same shard."""
+    """Return a deterministic id on the job's shard, to use if another job has the job's id."""
     own = blake2b(f"{name}:{job.import_id}".encode(), digest_size=6).hexdigest()
     candidates = chain([id_on_same_shard(job.id, own)], (f"{own}-{number}" for number in count()))
     return next(each for each in candidates if core.shard_of(each) == core.shard_of(job.id))
@@ -134,18 +136,11 @@ def _read(job_id: str, spare_id: str, answer: Any) -> ImportedId:
 def import_items(
     core: Core, name: str, feed: str, items: Sequence[tuple[str, bytes]]
 ) -> Operation[list[bool]]:
-    """Publish items at the end of a feed, once each; return for each whether it is new."""
-    new: list[bool] = []
-    for first in range(0, len(items), core.limits.batch):
-        call: Call[list[int]] = build(
-            "import_items",
-            feed_answer(feed),
-            items[first : first + core.limits.batch],
-            import_name=name,
-            feed=feed,
-        )
-        new += map(bool, (yield from ask_one(core, core.shard_of(feed), call)))
-    return new
+    """Publish each item once at the end of a feed; return for each item whether the item is new."""
+    call: Call[list[int]] = build(
+        "import_items", feed_answer(feed), items, import_name=name, feed=feed
+    )
+    return list(map(bool, (yield from ask_one(core, core.shard_of(feed), call))))
 
 
 def read_jobs(core: Core, ids: Sequence[str]) -> Operation[list[tuple[Job, int] | None]]:

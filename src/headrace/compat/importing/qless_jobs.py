@@ -1,9 +1,10 @@
-"""A job of qless: a hash with JSON fields, and a history in one of three formats."""
+"""Read a qless job, which is a hash with JSON fields and a history in one of three formats."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,20 +23,43 @@ from headrace.compat.importing.operations import ImportedJob, PastStage
 from headrace.engine.check import LONGEST_MS, number, tags
 from headrace.errors import InvalidArgument
 from headrace.operations.schedules import MOST_BACKLOG
-from headrace.options import MOST_RETRIES
+from headrace.options import MOST_RETRIES, UNSET
 
+STATES = {
+    "waiting": "waiting",
+    "scheduled": "scheduled",
+    "running": "waiting",
+    "pending": "waiting",
+    "stalled": "waiting",
+    "failed": "failed",
+    "complete": "complete",
+    "depends": "blocked",
+}
 UNKNOWN_QUEUE = "imported"
 KLASS = b"klass"
-# The server keeps this much of the messages in a history.
+# The server keeps at most this many bytes of each message in the history of a job.
 SHORT_MESSAGE = 1024
 DUE_AT_ONCE = 1
 
 QlessFailure = tuple[str, str, int, str]
 
 
+class ListedJob(NamedTuple):
+    """A job in a qless list: id, state, due or completion time, failure type, dependencies."""
+
+    id: bytes
+    state: str
+    at: float | None = None
+    failure: str = "failed"
+    depends_on: Sequence[bytes] = ()
+
+
 @dataclass(slots=True)
 class QlessStage:
-    """A stage of the history; times in milliseconds, None if unknown."""
+    """A stage of a job's history: the job was put into a queue, popped, and then done or failed.
+
+    The times are in milliseconds, or None if unknown.
+    """
 
     queue: str
     put: int | None = None
@@ -47,21 +71,20 @@ class QlessStage:
 
 @dataclass(frozen=True, slots=True)
 class QlessHash:
-    """The hash of a job, and the history that later versions keep in a list."""
+    """The hash of a job, and the history that later versions of qless keep in a list."""
 
     id: bytes
     fields: dict[bytes, bytes]
-    history_list: list[bytes] = field(default_factory=list)
-    depends_on: tuple[bytes, ...] = ()
+    history_list: list[bytes]
     higher_first: bool = False
     is_tracked: bool = False
 
     def text(self, name: str) -> str:
-        """Return a field as text; "" if there is none."""
+        """Return a field as text, or "" if the field is missing."""
         return self.fields.get(name.encode(), b"").decode(errors="replace")
 
     def json(self, name: str) -> Any:
-        """Return the value of a JSON field; None if there is none or it is not JSON."""
+        """Return the value of a JSON field, or None if the field is missing or not valid JSON."""
         try:
             return msgspec.json.decode(self.fields.get(name.encode(), b"null"))
         except msgspec.DecodeError:
@@ -69,24 +92,17 @@ class QlessHash:
 
 
 def read_job(
-    source: ImportSource,
-    left_out: LeftOut,
-    stored: QlessHash,
-    state: str,
-    at: float | None,
-    failure_type: str,
+    source: ImportSource, left_out: LeftOut, stored: QlessHash, listed: ListedJob
 ) -> ImportedJob:
-    """Return a job that was found in a state.
-
-    `at` is when it is due or was completed; `failure_type` is the list of failures it is in.
-    """
+    """Return the ImportedJob for a job in a qless list."""
+    state = STATES[listed.state]
     stages = read_history(stored)
     last = stages[-1] if stages else QlessStage(UNKNOWN_QUEUE)
     import_id = import_id_of(stored.id)
-    when = whole_ms(at)
+    when = whole_ms(listed.at)
     if state == "scheduled" and when is None:
-        left_out.add("its due time is not valid; due at once", stored.id)
-    failure = _failure(stored, failure_type, when)
+        left_out.add("its due time is not valid; imported as due at once", stored.id)
+    failure = _failure(stored, listed.failure, when)
     is_complete = state == "complete"
     return ImportedJob(
         id=job_id(stored.id, import_id),
@@ -109,14 +125,15 @@ def read_job(
         remaining=_count(stored, "remaining", MOST_RETRIES),
         failure=failure if state == "failed" else None,
         history=_past_stages(stages, state, failure),
-        depends_on=tuple(job_id(each, import_id_of(each)) for each in stored.depends_on),
-        parents=tuple(import_id_of(each) for each in stored.depends_on),
+        depends_on=tuple(job_id(each, import_id_of(each)) for each in listed.depends_on),
+        parents=tuple(map(import_id_of, listed.depends_on)),
         tracked=stored.is_tracked,
+        source_state=listed.state,
     )
 
 
 def payload_of(stored: QlessHash) -> bytes:
-    """Return the data unchanged; for a job with a klass, the call of a task of that name."""
+    """Return the data unchanged; if there is a klass, return a call of the task with that name."""
     data = stored.fields.get(b"data", b"null")
     if KLASS not in stored.fields:
         return data
@@ -170,22 +187,26 @@ def _failure(stored: QlessHash, listed: str, when: int | None) -> QlessFailure:
 def read_schedule(
     left_out: LeftOut, stored: QlessHash, queue: str, at: float
 ) -> FoundSchedule | None:
-    """Return a recurring job, or None if it has no interval."""
+    """Return the schedule of a recurring job, or None if the job has no interval."""
     every = _count(stored, "interval", LONGEST_MS // 1000)
     if not every:
         left_out.add("recurring job without an interval", stored.id)
         return None
-    options = {"priority": _priority(left_out, stored), "tags": _tags(left_out, stored)}
     retries = _count(stored, "retries", MOST_RETRIES)
+    options = {
+        "every": every,
+        "due": whole_ms(at) or 0,
+        "backlog": _count(stored, "backlog", MOST_BACKLOG) or None,
+        "priority": _priority(left_out, stored),
+        "tags": _tags(left_out, stored),
+        "retries": UNSET if retries is None else retries,
+    }
     return FoundSchedule(
         id=job_id(stored.id, import_id_of(stored.id)),
         import_id=import_id_of("recurring", stored.id),
         queue=queue,
         data=payload_of(stored),
-        every=every,
-        due=whole_ms(at) or 0,
-        backlog=_count(stored, "backlog", MOST_BACKLOG) or None,
-        options=options if retries is None else {**options, "retries": retries},
+        options=options,
     )
 
 
@@ -193,7 +214,7 @@ def read_schedule(
 
 
 def read_history(stored: QlessHash) -> list[QlessStage]:
-    """Return the stages of a job, the oldest first."""
+    """Return the stages of a job's history, oldest first."""
     if stored.history_list:
         return _from_events(stored.history_list)
     given = stored.json("history")
@@ -214,7 +235,7 @@ def _stage(given: Any) -> QlessStage | None:
 
 
 def _from_events(packed: list[bytes]) -> list[QlessStage]:
-    """Return the stages of a list of events {what, when, ...}; each put begins a stage."""
+    """Convert events {what, when, ...} to stages; each event "put" begins a new stage."""
     stages: list[QlessStage] = []
     for each in packed:
         try:
@@ -246,7 +267,7 @@ def _apply_event(stages: list[QlessStage], event: dict[str, Any]) -> None:
 def _past_stages(
     stages: list[QlessStage], state: str, failure: QlessFailure
 ) -> tuple[PastStage, ...]:
-    """Return the stages that are over; for a failed job the last one too."""
+    """Return all stages except the last; for a failed job, return all stages."""
     over = stages if state == "failed" else stages[:-1]
     failure_type, message, failed_at, _ = failure
     short_message = message.encode()[:SHORT_MESSAGE].decode(errors="ignore")
@@ -271,6 +292,6 @@ def _past_stages(
 
 
 def _next_start(stages: list[QlessStage], index: int) -> int:
-    """Return when the next stage began: by then this one was over."""
+    """Return the start of the next stage, which is the latest possible end of this stage."""
     after = stages[index + 1] if index + 1 < len(stages) else stages[index]
     return after.put or after.popped or stages[index].popped or 0

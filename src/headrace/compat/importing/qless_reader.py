@@ -1,11 +1,9 @@
-"""Reader of qless: a hash for each job, and sorted sets of each queue by state."""
+"""Reader for qless, which has a hash for each job and a sorted set for each queue and state."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
 
 from headrace.compat.importing.entries import (
     Entry,
@@ -18,23 +16,21 @@ from headrace.compat.importing.entries import (
     whole_number,
 )
 from headrace.compat.importing.operations import ImportedJob
-from headrace.compat.importing.qless_jobs import KLASS, QlessHash, read_job, read_schedule
+from headrace.compat.importing.qless_jobs import (
+    KLASS,
+    STATES,
+    ListedJob,
+    QlessHash,
+    read_job,
+    read_schedule,
+)
 from headrace.compat.importing.source_server import in_pages
 from headrace.compat.qless.config import OPTIONS, QUEUE_OPTIONS
 from headrace.engine.check import LONGEST_MS
 from headrace.engine.settings import Value
 from headrace.errors import ImportRefused
 
-STATES = {
-    "waiting": "waiting",
-    "scheduled": "scheduled",
-    "running": "waiting",
-    "pending": "waiting",
-    "stalled": "waiting",
-    "failed": "failed",
-    "complete": "complete",
-}
-# Later versions count this option in seconds, earlier ones in days.
+# The unit of this option is seconds in later versions of qless, and days in earlier versions.
 IN_SECONDS_LATER = "jobs-history"
 CONFIG, TRACKED = b"config", b"tracked"
 QUEUE_PARTS = (b"-work", b"-locks", b"-scheduled", b"-depends", b"-recur")
@@ -42,18 +38,10 @@ JOB_PARTS = (b"-history", b"-dependencies", b"-dependents")
 KNOWN_KEYS = frozenset(
     b"queues failures failures: completed config paused_queues tracked workers tags".split()
 )
-# Jobs by failure, tag and worker: the job hashes have the same information.
+# Keys with these prefixes list the jobs of a failure type, a tag or a worker. The reader does not
+# report these keys as unknown, because the hashes of the jobs have the same information.
 LISTINGS = (b"f:", b"t:", b"w:")
 STATISTICS = b"s:"
-
-
-class ListedJob(NamedTuple):
-    """A job as a list has it: its state, when it is due or was completed, its failure type."""
-
-    id: bytes
-    state: str
-    at: float | None = None
-    failure: str = "failed"
 
 
 class QlessReader(SourceReader):
@@ -70,8 +58,8 @@ class QlessReader(SourceReader):
             raise self.nothing_found("ql:j:<id> and no ql:q:<queue>-work, -locks or -scheduled")
         chosen = self.chosen(self._queues)
         self._wanted_queues = {name: self._key(b"q", given) for name, given in chosen.items()}
-        # Later versions run higher priorities first. One job that only such a version writes shows
-        # that it served all jobs.
+        # Later versions of qless run higher priorities first. Only later versions write the field
+        # klass, so one job with a klass shows that a later version served all jobs.
         recurring = self.server.keys(prefix=self._key(b"r", b""))
         self._is_later = self.server.any_has([*self._job_keys, *recurring], KLASS)
         self._tracked = frozenset(each for each, _ in self.server.scored(self._key(TRACKED)))
@@ -90,7 +78,7 @@ class QlessReader(SourceReader):
     # Queues and settings.
 
     def setups(self) -> Iterator[Setup]:
-        """Yield the settings of the namespace and the queues with theirs."""
+        """Yield the settings of the namespace, and the queues with their settings."""
         config = self.server.text_fields(self._key(CONFIG))
         paused = {
             self._key(b"q", each) for each in self.server.members(self._key(b"paused_queues"))
@@ -105,7 +93,7 @@ class QlessReader(SourceReader):
             yield FoundQueue(name, "job", settings)
 
     def _queue_settings(self, config: dict[str, str]) -> dict[str, dict[str, Value]]:
-        """Remove the options of queues from the config and return them as settings."""
+        """Remove the queue options from the config, and return these options as queue settings."""
         found: dict[str, dict[str, Value]] = {}
         for option in list(config):
             for suffix, known in QUEUE_OPTIONS.items():
@@ -129,12 +117,12 @@ class QlessReader(SourceReader):
     # Jobs.
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the jobs by state, running ones first, and the recurring jobs."""
+        """Yield the jobs by state, running jobs first, and then the recurring jobs."""
         seen: set[bytes] = set()
         yield from self._read(self._in_queues(), seen)
         yield from self._read(self._failed(), seen)
         yield from self._read(self._completed(), seen)
-        yield from self._blocked(seen)
+        yield from self._read(self._blocked(), seen)
         yield from self._read(self._unlisted(seen), seen)
         yield from self._recurring()
         self._note_left_out(seen)
@@ -160,7 +148,7 @@ class QlessReader(SourceReader):
             for each, _ in self.server.scored(key + b"-locks"):
                 yield ListedJob(each, "running")
             waiting = [each for each, _ in self.server.scored(key + b"-work")]
-            # Later versions run the highest score first.
+            # Later versions of qless run the job with the highest score first.
             ordered = reversed(waiting) if self._is_later else waiting
             yield from (ListedJob(each, "waiting") for each in ordered)
             for each, at in self.server.scored(key + b"-scheduled"):
@@ -177,14 +165,14 @@ class QlessReader(SourceReader):
             yield ListedJob(each, "complete", at)
 
     def _unlisted(self, seen: set[bytes]) -> Iterator[ListedJob]:
-        """Yield jobs that are in no list: completed ones, and those that were lost."""
+        """Yield the jobs that are in no list: completed jobs and lost jobs."""
         for page in in_pages(self._job_keys):
             for key, fields in zip(page, self.server.hashes(page), strict=True):
                 each = key.removeprefix(self._key(b"j", b""))
                 state = fields.get(b"state", b"").decode(errors="replace")
                 if each in seen:
                     continue
-                if state not in STATES:
+                if state not in STATES or state == "depends":
                     self.left_out.add(f"in no queue, with unknown state {state!r}", each)
                     continue
                 if state != "complete":
@@ -204,12 +192,9 @@ class QlessReader(SourceReader):
                     # A completed job that was put again is still listed as complete.
                     seen.discard(stored.id)
                 else:
-                    yield from self._job(stored, STATES[each.state], each)
-
-    def _job(self, stored: QlessHash, state: str, listed: ListedJob) -> Iterator[ImportedJob]:
-        job = read_job(self.source, self.left_out, stored, state, listed.at, listed.failure)
-        if self.source.wants(job.queue):
-            yield replace(job, source_state=listed.state)
+                    job = read_job(self.source, self.left_out, stored, each)
+                    if self.source.wants(job.queue):
+                        yield job
 
     def _hashes(self, ids: Sequence[bytes], kind: bytes = b"j") -> list[QlessHash]:
         keys = [self._key(kind, each) for each in ids]
@@ -221,29 +206,22 @@ class QlessReader(SourceReader):
             for each in zip(ids, self.server.hashes(keys), histories, strict=True)
         ]
 
-    def _blocked(self, seen: set[bytes]) -> Iterator[ImportedJob]:
-        """Yield jobs with dependencies, each after the jobs that it depends on."""
+    def _blocked(self) -> Iterator[ListedJob]:
+        """Yield jobs with dependencies, each job after the jobs that it depends on."""
         depends: dict[bytes, list[bytes]] = {}
         for given in self._queues.values():
             for each, _ in self.server.scored(self._key(b"q", given) + b"-depends"):
                 depends[each] = self.server.members(self._key(b"j", each) + b"-dependencies")
         try:
-            ordered = [
-                each for each in TopologicalSorter(depends).static_order() if each in depends
-            ]
+            ordered = list(TopologicalSorter(depends).static_order())
         except CycleError as error:
             raise ImportRefused(
                 f"job {shown(error.args[1][0])!r} depends on itself through other jobs and can "
-                "never run: cancel it at the source first"
+                "never run: cancel the job at the source first"
             ) from error
-        for page in in_pages(ordered):
-            seen.update(page)
-            for stored in self._hashes(page):
-                if not stored.fields:
-                    self.left_out.add("listed as depends, but there is no such job", stored.id)
-                    continue
-                blocked = replace(stored, depends_on=tuple(depends[stored.id]))
-                yield from self._job(blocked, "blocked", ListedJob(stored.id, "depends"))
+        for each in ordered:
+            if each in depends:
+                yield ListedJob(each, "depends", depends_on=depends[each])
 
     def _recurring(self) -> Iterator[FoundSchedule]:
         for name, key in self._wanted_queues.items():

@@ -1,15 +1,17 @@
-"""The server with the data of another system; the importer only reads it, page by page."""
+"""Read-only access, page by page, to the server with the data of another system."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import redis
 
-from headrace.closing import ClosesOnExit
+from headrace.client.server_url import SENTINEL, check_url
+from headrace.close_on_exit import ClosesOnExit
 from headrace.errors import ImportRefused, InvalidArgument, ServerUnavailable
 
 T = TypeVar("T")
@@ -20,14 +22,9 @@ _GLOB = re.compile(rb"([\\*?\[\]^])")
 
 
 def in_pages(values: Iterable[T], size: int = PAGE) -> Iterator[list[T]]:
-    """Yield the values in lists of at most `size`."""
-    page: list[T] = []
-    for value in values:
-        page.append(value)
-        if len(page) == size:
-            yield page
-            page = []
-    if page:
+    """Yield the values in lists of at most `size` values."""
+    left = iter(values)
+    while page := list(islice(left, size)):
         yield page
 
 
@@ -37,11 +34,11 @@ def _headrace_errors(key: bytes | None = None) -> Iterator[None]:
         yield
     except redis.ResponseError as error:
         asked = "" if key is None else f" for key {key.decode(errors='backslashreplace')!r}"
-        raise ImportRefused(f"the source answered{asked}: {error}") from error
+        raise ImportRefused(f"the source answered with an error{asked}: {error}") from error
     except redis.RedisError as error:
         raise ServerUnavailable(
-            f"the source did not answer ({type(error).__name__}: {error}); check its URL, then run "
-            "the same command again: it continues where it stopped",
+            f"the source did not answer ({type(error).__name__}: {error}); check the URL of the "
+            "source, then run the same command again: the import continues where it stopped",
             maybe_done=False,
         ) from error
 
@@ -50,12 +47,10 @@ class SourceServer(ClosesOnExit):
     """Read access to the keys of a server."""
 
     def __init__(self, url: str) -> None:
-        try:
-            self._redis = redis.Redis.from_url(url, socket_timeout=TIMEOUT, protocol=2)
-        except (ValueError, redis.RedisError) as error:
-            raise InvalidArgument(
-                "the URL of the source is invalid; write redis://user:password@host:port/db"
-            ) from error
+        check_url(url)
+        if SENTINEL in url.partition("://")[0]:
+            raise InvalidArgument("the URL of the source must name a server, not a Sentinel")
+        self._redis = redis.Redis.from_url(url, socket_timeout=TIMEOUT, protocol=2)
         options = self._redis.connection_pool.connection_kwargs
         where = options.get("path") or f"{options.get('host')}:{options.get('port')}"
         self.name = f"{where}/{options.get('db') or 0}"
@@ -65,7 +60,7 @@ class SourceServer(ClosesOnExit):
         self._redis.close()
 
     def keys(self, prefix: bytes = b"", suffix: bytes = b"") -> list[bytes]:
-        """Return the keys with a prefix and a suffix, sorted."""
+        """Return the keys with this prefix and this suffix, in sorted order."""
         pattern = _GLOB.sub(rb"\\\1", prefix) + b"*" + _GLOB.sub(rb"\\\1", suffix)
         with _headrace_errors():
             return sorted(set(self._redis.scan_iter(match=pattern, count=PAGE)))
@@ -79,21 +74,18 @@ class SourceServer(ClosesOnExit):
         return found
 
     def kind(self, key: bytes) -> str:
-        """Return the type of a key, "none" if it is missing."""
+        """Return the type of a key, or "none" if the key is missing."""
         return self.kinds([key])[key]
 
     def oldest_first(self, key: bytes) -> Iterator[bytes]:
-        """Yield the elements of a list from its right end, for a list that is pushed left."""
+        """Yield the elements of a list from right to left; LPUSH adds new elements at the left."""
         length = self._ask("LLEN", key)
         for first in range(1, length + 1, PAGE):
             yield from reversed(self._ask("LRANGE", key, -(first + PAGE - 1), -first))
 
     def newest_first(self, key: bytes) -> Iterator[bytes]:
-        """Yield the elements of a list from its left end."""
-        first = 0
-        while page := self._ask("LRANGE", key, first, first + PAGE - 1):
-            yield from page
-            first += PAGE
+        """Return the elements of a list from left to right, read page by page."""
+        return chain.from_iterable(self._pages("LRANGE", key))
 
     def lists(self, keys: Sequence[bytes]) -> list[list[bytes]]:
         """Return several short lists; a missing list is empty."""
@@ -105,18 +97,16 @@ class SourceServer(ClosesOnExit):
             return sorted(set(self._redis.sscan_iter(key, count=PAGE)))
 
     def scored(self, key: bytes) -> Iterator[tuple[bytes, float]]:
-        """Yield the members of a sorted set with their scores, the lowest first."""
-        first = 0
-        while page := self._ask("ZRANGE", key, first, first + PAGE - 1, "WITHSCORES"):
+        """Yield the members of a sorted set with their scores, the lowest score first."""
+        for page in self._pages("ZRANGE", key, "WITHSCORES"):
             yield from zip(page[::2], map(float, page[1::2]), strict=True)
-            first += PAGE
 
     def fields(self, key: bytes) -> dict[bytes, bytes]:
-        """Return a small hash."""
+        """Return the fields of a small hash."""
         return dict(self._ask("HGETALL", key))
 
     def text_fields(self, key: bytes) -> dict[str, str]:
-        """Return a small hash as text."""
+        """Return the fields of a small hash as text."""
         return {
             name.decode(errors="replace"): value.decode(errors="replace")
             for name, value in self.fields(key).items()
@@ -127,7 +117,7 @@ class SourceServer(ClosesOnExit):
         return self._pipeline([("HGETALL", key) for key in keys])
 
     def any_has(self, keys: Iterable[bytes], field: bytes) -> bool:
-        """Return whether one of several hashes has a field."""
+        """Return whether at least one of these hashes has the field."""
         for page in in_pages(keys):
             kinds = self.kinds(page)
             hashes = [key for key in page if kinds[key] == "hash"]
@@ -136,7 +126,7 @@ class SourceServer(ClosesOnExit):
         return False
 
     def values(self, key: bytes, fields: Sequence[bytes]) -> list[bytes | None]:
-        """Return fields of a hash."""
+        """Return the values of these fields of a hash; None for a missing field."""
         return list(self._ask("HMGET", key, *fields)) if fields else []
 
     def names(self, key: bytes) -> Iterator[bytes]:
@@ -146,8 +136,14 @@ class SourceServer(ClosesOnExit):
                 yield name
 
     def strings(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return strings; None for a missing one."""
+        """Return the values of string keys; None for a missing key."""
         return list(self._ask("MGET", *keys)) if keys else []
+
+    def _pages(self, command: str, key: bytes, *more: Any) -> Iterator[list[bytes]]:
+        first = 0
+        while page := self._ask(command, key, first, first + PAGE - 1, *more):
+            yield page
+            first += PAGE
 
     def _ask(self, command: str, key: bytes, *more: Any) -> Any:
         with _headrace_errors(key):

@@ -1,4 +1,4 @@
-"""Reader of thoonk: a config for each feed, a hash of items, and their ids in lists by state."""
+"""Reader for thoonk: each feed has a config, a hash of items, and lists of item ids by state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from headrace.compat.thoonk.registry import TYPES as API_TYPES
 
 QUEUE, JOB = "queue", "job"
 TYPES = {**API_TYPES, "sorted": SORTED, "pyqueue": QUEUE}
-# The document spells some roles in several ways; the programs write the first one.
+# For each part of a feed (config, ids, items and so on): the possible names of its key. The thoonk
+# programs write the first name; the other names are spellings in the thoonk document.
 ROLES = {
     "config": (b"feed.config:%s",),
     "ids": (b"feed.ids:%s",),
@@ -43,12 +44,13 @@ LATEST_SECOND = 1e11
 
 
 class SourceFeed(NamedTuple):
-    """A feed at the source: its keys by role and its config."""
+    """A feed at the source: its config, and the key and key type of each part in ROLES."""
 
     name: str
     given: bytes
     type: str
     keys: dict[str, bytes]
+    kinds: dict[str, str]
     config: dict[str, Any]
 
 
@@ -64,23 +66,18 @@ class ThoonkReader(SourceReader):
         self._feeds = [self._feed(name, each) for name, each in given.items()]
 
     def _feed(self, name: str, given: bytes) -> SourceFeed:
-        spelled = {
-            self.prefix + form.replace(b"%s", given): role
-            for role, forms in ROLES.items()
-            for form in forms
-        }
         keys: dict[str, bytes] = {}
-        for key, kind in self.server.kinds(spelled).items():
-            if kind != "none":
-                keys.setdefault(spelled[key], key)
-        config = self._config(keys)
-        return SourceFeed(name, given, self._type(name, keys, config), keys, config)
+        kinds: dict[str, str] = {}
+        for role, forms in ROLES.items():
+            spelled = self.server.kinds(self.prefix + form.replace(b"%s", given) for form in forms)
+            existing = [key for key, kind in spelled.items() if kind != "none"]
+            keys[role] = next(iter(existing or spelled))
+            kinds[role] = spelled[keys[role]]
+        config = self._config(keys["config"], kinds["config"])
+        return SourceFeed(name, given, self._type(name, kinds, config), keys, kinds, config)
 
-    def _config(self, keys: dict[str, bytes]) -> dict[str, Any]:
-        key = keys.get("config")
-        if key is None:
-            return {}
-        if self.server.kind(key) == "hash":
+    def _config(self, key: bytes, kind: str) -> dict[str, Any]:
+        if kind == "hash":
             return dict(self.server.text_fields(key))
         [stored] = self.server.strings([key])
         try:
@@ -89,20 +86,20 @@ class ThoonkReader(SourceReader):
             found = None
         if isinstance(found, dict):
             return found
-        self.left_out.add("this config is not a JSON object; the feed has none here", key)
+        self.left_out.add("this config is not a JSON object; the feed is imported without it", key)
         return {}
 
-    def _type(self, name: str, keys: dict[str, bytes], config: dict[str, Any]) -> str:
+    def _type(self, name: str, kinds: dict[str, str], config: dict[str, Any]) -> str:
         given = config.get("type")
         if given in TYPES:
             return TYPES[given]
-        if keys.keys() & {"running", "claimed", "stalled", "cancelled"}:
+        if any(kinds[role] != "none" for role in ("running", "claimed", "stalled", "cancelled")):
             return JOB
         self.left_out.add("its config has no known type; imported as a leaf", name)
         return LEAF
 
     def setups(self) -> Iterator[Setup]:
-        """Yield the feeds, and the queues of those that have one."""
+        """Yield the feeds, and the queue of each feed that has a queue."""
         for feed in self._feeds:
             config = {**feed.config, "type": feed.type}
             yield FoundFeed(
@@ -123,34 +120,27 @@ class ThoonkReader(SourceReader):
 
     def _items(self, feed: SourceFeed) -> Iterator[FoundItem]:
         ids = list(dict.fromkeys(self._ids(feed)))
-        unlisted = sorted(set(self._names(feed)) - set(ids))
+        unlisted = sorted(set(self.server.names(feed.keys["items"])) - set(ids))
         for each in unlisted:
             self.left_out.add(
-                f"not in the order of {feed.name!r}; imported before the others", each
+                f"not in the order of {feed.name!r}; imported before the other items", each
             )
         for each, item in self._with_items(feed, [*unlisted, *ids]):
             yield FoundItem(feed.name, job_id(each, import_id_of(feed.given, each)), item)
 
     def _ids(self, feed: SourceFeed) -> Iterable[bytes]:
         """Yield the ids in the order of import; a list has the newest id at its left end."""
-        key = feed.keys.get("ids")
-        if key is None:
-            return []
-        if self.server.kind(key) == "zset":
+        key = feed.keys["ids"]
+        if feed.kinds["ids"] == "zset":
             return (each for each, _ in self.server.scored(key))
         if feed.type == SORTED:
             return self.server.newest_first(key)
         return self.server.oldest_first(key)
 
-    def _names(self, feed: SourceFeed) -> Iterable[bytes]:
-        return self.server.names(feed.keys["items"]) if "items" in feed.keys else []
-
     def _with_items(self, feed: SourceFeed, ids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield ids with their items, without the ids that have none."""
+        """Yield the ids with their items; skip ids without an item."""
         for page in in_pages(ids):
-            items: list[bytes | None] = [None] * len(page)
-            if "items" in feed.keys:
-                items = self.server.values(feed.keys["items"], page)
+            items = self.server.values(feed.keys["items"], page)
             for each, item in zip(page, items, strict=True):
                 if item is None:
                     self.left_out.add(f"an id of {feed.name!r} without an item", each)
@@ -165,12 +155,14 @@ class ThoonkReader(SourceReader):
         stalled = self._listed(feed, "stalled")
         running = list(dict.fromkeys([*self._listed(feed, "running"), *claimed]))
         placed = {*waiting, *stalled}
-        unlisted = sorted(set(self._names(feed)) - {*placed, *running})
+        names = set(self.server.names(feed.keys["items"]))
+        unlisted = sorted(names - {*placed, *running})
         if feed.type == QUEUE:
             for each in unlisted:
                 self.left_out.add(f"was taken from {feed.name!r}, but its item remained", each)
         else:
-            # A worker died halfway through a thoonk operation, which is not atomic.
+            # The operations of thoonk are not atomic. If a worker died halfway through an
+            # operation, a job may be in no list.
             running += unlisted
         first = [each for each in running if each not in placed]
         first.sort(key=lambda each: claimed.get(each, 0))
@@ -192,28 +184,22 @@ class ThoonkReader(SourceReader):
         yield from self._results(feed)
 
     def _claimed(self, feed: SourceFeed) -> dict[bytes, int]:
-        key = feed.keys.get("claimed")
-        if key is None:
-            return {}
-        if self.server.kind(key) == "zset":
-            return {each: _epoch_ms(at) for each, at in self.server.scored(key)}
-        return {each: _epoch_ms(at) for each, at in self.server.fields(key).items()}
+        key = feed.keys["claimed"]
+        is_sorted = feed.kinds["claimed"] == "zset"
+        times = self.server.scored(key) if is_sorted else self.server.fields(key).items()
+        return {each: _epoch_ms(at) for each, at in times}
 
     def _cancels(self, feed: SourceFeed) -> dict[bytes, int]:
-        key = feed.keys.get("cancelled")
-        if key is None:
-            return {}
-        if self.server.kind(key) != "hash":
-            self.left_out.add("this cancel count is of all jobs together, not of one", key)
+        key = feed.keys["cancelled"]
+        if feed.kinds["cancelled"] not in ("hash", "none"):
+            self.left_out.add("this cancel count is for all jobs together, not for each job", key)
             return {}
         counts = self.server.fields(key).items()
         return {each: max(0, whole_number(times) or 0) for each, times in counts}
 
     def _listed(self, feed: SourceFeed, role: str) -> list[bytes]:
-        key = feed.keys.get(role)
-        if key is None:
-            return []
-        if self.server.kind(key) == "set":
+        key = feed.keys[role]
+        if feed.kinds[role] == "set":
             return self.server.members(key)
         order = self.server.newest_first if role == "stalled" else self.server.oldest_first
         return list(dict.fromkeys(order(key)))
@@ -244,7 +230,7 @@ def _max_length(config: dict[str, Any]) -> int | None:
 
 
 def _epoch_ms(at: bytes | float) -> int:
-    """Return a time in seconds (some versions: milliseconds) as milliseconds; 0 if it is none."""
+    """Convert a time in seconds (some versions: milliseconds) to milliseconds; 0 if invalid."""
     try:
         found = float(at)
     except ValueError:

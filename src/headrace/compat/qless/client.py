@@ -1,15 +1,22 @@
-"""The Qless client, sync and async, and its groups such as `qless.jobs`."""
+"""The sync and async Qless clients, and their groups of methods such as `qless.jobs`."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import date
 from functools import cached_property
 from typing import Any, ClassVar, Generic
 
 from headrace.client.client import AsyncClient, Client
 from headrace.codecs.codec import Codec
-from headrace.compat.opening import AnyClient, AsyncCompatClient, CompatClient, all_jobs, all_pages
+from headrace.compat.opening import (
+    AnyClient,
+    AsyncCompatClient,
+    CompatClient,
+    all_jobs,
+    decode_json,
+)
 from headrace.compat.qless import config, operations
 from headrace.compat.qless.context import (
     AsyncQlessGroup,
@@ -30,23 +37,25 @@ from headrace.compat.qless.values import (
     Document,
     QlessJobFields,
     day_of,
-    decode_json,
     lock_duration,
     statistics,
 )
 from headrace.engine.check import PAGE, Span, number, text
 from headrace.errors import InvalidArgument
+from headrace.operations import failures, popping, schedules, sessions, tracking
 from headrace.operations import jobs as job_operations
 from headrace.operations import queues as queue_operations
-from headrace.operations import schedules, sessions, tracking
 from headrace.operations import tags as tag_operations
 from headrace.operations import throttles as throttle_operations
 from headrace.operations.method import method
+from headrace.operations.paging import all_items
 from headrace.operations.queues import QueueRef
+from headrace.operations.values import Job
 from headrace.options import UNSET
 from headrace.transport.drive import Operation
 
-# By worker: the ids of the jobs whose lock is valid, and of those whose lock has expired.
+# For each worker: the ids of the jobs with a valid lock, and the ids of the jobs with an expired
+# lock.
 JobsByWorker = dict[str, tuple[list[str], list[str]]]
 
 
@@ -77,17 +86,22 @@ class QlessWorkersBase(QlessLike):
 
     @method
     def __getitem__(self, name: str) -> Operation[dict[str, list[str]]]:
-        """Return the ids of the jobs that a worker holds, and of its stalled jobs."""
+        """Return the ids of a worker's jobs.
+
+        `jobs` has the jobs with a valid lock, and `stalled` has the jobs with an expired lock.
+        """
         held, late = (yield from _jobs_by_worker(self)).get(name, ([], []))
         return {"jobs": held, "stalled": late}
 
     @method
     def counts(self) -> Operation[list[Document]]:
-        """Return every worker that holds jobs or has a session, with its held and stalled jobs."""
+        """Return the number of jobs of each worker that has jobs or a session.
+
+        `jobs` counts the jobs with a valid lock, and `stalled` the jobs with an expired lock.
+        """
         found = yield from _jobs_by_worker(self)
-        for workers in (yield from all_pages(sessions.workers, self)):
-            for worker in workers:
-                found.setdefault(worker.name, ([], []))
+        for worker in (yield from all_items(sessions.workers, self)):
+            found.setdefault(worker.name, ([], []))
         return [
             {"name": name, "jobs": len(held), "stalled": len(late)}
             for name, (held, late) in sorted(found.items())
@@ -106,7 +120,7 @@ def _jobs_by_worker(owner: QlessLike) -> Operation[JobsByWorker]:
     found: JobsByWorker = {}
     for queue in (yield from operations.all_counts(owner)):
         if queue["running"] + queue["stalled"]:
-            # The server lists running jobs by their deadline, so the late ones come first.
+            # The server lists running jobs by their deadline, so the late jobs come first.
             running = yield from all_jobs(QueueRef(owner.core, queue["name"]), "running")
             for number, job in enumerate(running):
                 is_late = number < queue["stalled"]
@@ -121,9 +135,11 @@ class QlessThrottlesBase(QlessLike):
 
     @method
     def get(self, name: str) -> Operation[Document]:
-        """Return a throttle: maximum, seconds left, ids of running jobs, queues that it holds up.
+        """Return a throttle as a dict with the keys id, maximum, ttl, locks and pending.
 
-        A maximum of 0 means no limit.
+        A maximum of 0 means no limit. `ttl` is the number of seconds until the limit ends. `locks`
+        has the ids of the running jobs. `pending` has the queues with jobs that the throttle
+        delays.
         """
         found = yield from throttle_operations.throttle(self, name, count=PAGE)
         return {
@@ -136,7 +152,10 @@ class QlessThrottlesBase(QlessLike):
 
     @method
     def set(self, name: str, maximum: int, expiration: Span | None = None) -> Operation[None]:
-        """Let at most `maximum` jobs with this throttle run at once, for `expiration` if given."""
+        """Let at most `maximum` jobs with this throttle run at once.
+
+        If `expiration` is passed, the limit ends after this time.
+        """
         limit = None if maximum == 0 else maximum
         yield from throttle_operations.set_throttle(self, name, concurrency=limit, ttl=expiration)
 
@@ -173,44 +192,49 @@ class QlessJobsBase(QlessLike):
     job_class: ClassVar[type[QlessJobFields]]
     recurring_class: ClassVar[type[RecurringJobBase]]
 
+    def _make(self, job: Job) -> QlessJobFields:
+        return self.job_class(self, job)
+
     @method
     def __getitem__(self, id: str) -> Operation[Any]:
-        """Return the job, or None if there is none."""
+        """Return the job with this id, or None if there is no such job."""
         found = yield from job_operations.job(self, id)
-        return None if found is None else self.job_class(self.context, self.core, found, None)
+        return None if found is None else self._make(found)
 
     @method
     def get(self, *ids: str) -> Operation[list[Any]]:
-        """Return the jobs with these ids, in this order, without the unknown ones."""
-        found = yield from job_operations.jobs(self, ids)
-        return [self.job_class(self.context, self.core, each, None) for each in found]
+        """Return the jobs with these ids in the same order; skip unknown ids."""
+        return list(map(self._make, (yield from job_operations.jobs(self, ids))))
 
     @method
     def recurring(self, id: str) -> Operation[Any]:
-        """Return the recurring job, or None if there is none."""
+        """Return the recurring job with this id, or None if there is no such job."""
         found = yield from schedules.schedule(self, id)
-        return None if found is None else self.recurring_class(self.context, self.core, found)
+        return None if found is None else self.recurring_class(self, found)
 
     @method
     def failed(
         self, type: str | None = None, start: int = 0, limit: int = 25
     ) -> Operation[dict[str, Any]]:
-        """Return the number of failed jobs by type; or the total and a page of jobs of one type.
+        """Return the number of failed jobs by type.
 
-        The page begins with the newest failure.
+        With a type, return the total and a page of the jobs that failed with this type. The page
+        begins with the newest failure.
         """
-        return (yield from _failed(self, self.job_class, type, start, limit))
+        return (yield from _failed(self, self._make, type, start, limit))
 
     @method
     def tracked(self) -> Operation[dict[str, Any]]:
-        """Return the tracked jobs and, as `expired`, the ids of tracked jobs that are gone."""
+        """Return the tracked jobs.
+
+        `jobs` has the jobs, and `expired` has the ids of tracked jobs that were deleted.
+        """
         found = yield from tracking.tracked(self)
-        jobs = [self.job_class(self.context, self.core, each, None) for each in found.jobs]
-        return {"jobs": jobs, "expired": found.gone}
+        return {"jobs": list(map(self._make, found.jobs)), "expired": found.gone}
 
     @method
     def tagged(self, tag: str, offset: int = 0, count: int = 25) -> Operation[dict[str, Any]]:
-        """Return how many jobs have a tag and a page of their ids, in the order of tagging."""
+        """Return the number of jobs with a tag, and a page of job ids in the order of tagging."""
         page = yield from tag_operations.tagged(self, tag, offset=offset, count=count)
         return {"total": page.total, "jobs": [job.id for job in page.jobs]}
 
@@ -230,26 +254,21 @@ class AsyncQlessJobs(QlessJobsBase, AsyncQlessGroup):
 
 
 def _failed(
-    owner: QlessLike, kind: type[QlessJobFields], failure: str | None, start: int, limit: int
+    owner: QlessLike, make: Callable[[Job], Any], failure: str | None, start: int, limit: int
 ) -> Operation[dict[str, Any]]:
     if failure is None:
-        return (yield from _counts_by_type(owner))
-    page = yield from job_operations.failed(owner, failure, offset=start, count=limit)
-    found = [kind(owner.context, owner.core, job, None) for job in page.jobs]
-    return {"total": page.total, "jobs": found}
-
-
-def _counts_by_type(owner: QlessLike) -> Operation[dict[str, Any]]:
-    pages = yield from all_pages(job_operations.failures, owner)
-    return {failure: count for page in pages for failure, count in page.items()}
+        return dict((yield from all_items(failures.failure_counts, owner)))
+    page = yield from failures.failed_jobs(owner, failure, offset=start, count=limit)
+    return {"total": page.total, "jobs": list(map(make, page.jobs))}
 
 
 class QlessBase(QlessLike, Generic[AnyClient]):
     """The methods that Qless and AsyncQless share.
 
-    The calls of the qless document have its arguments in its order. Data and tags are JSON text,
-    and jobs are the structures of the document. `now` and `expiration` are times of the caller's
-    clock: only the difference is sent, so that clock may be wrong.
+    Methods in the documentation of qless take their arguments in the documented order. Data and
+    tags are JSON text, and jobs are dicts with the documented fields. `now` and `expiration` are
+    times on the caller's clock. Only the difference of these times is sent, so the caller's clock
+    may be wrong.
     """
 
     codec: ClassVar[str | Codec] = "json"
@@ -280,12 +299,15 @@ class QlessBase(QlessLike, Generic[AnyClient]):
         raises: bool = False,
     ) -> None:
         self.context = QlessContext(worker, higher_first=higher_first, raises=raises)
-        # The next class is CompatClient or AsyncCompatClient.
+        # The next class in the method resolution order is CompatClient or AsyncCompatClient.
         super().__init__(client, namespace)  # type: ignore[call-arg]
+
+    def _structure(self, job: Job) -> Document:
+        return QlessJobFields(self, job).structure()
 
     @property
     def worker_name(self) -> str:
-        """The worker that pops when a call names no other."""
+        """The name of the worker for calls of pop that do not pass a worker."""
         return self.context.worker_name
 
     @method
@@ -299,52 +321,47 @@ class QlessBase(QlessLike, Generic[AnyClient]):
         tags: str | None = None,
         delay: Span | None = None,
     ) -> Operation[str]:
-        """Put a job into a queue, or move the job with this id there; return the id."""
+        """Put a job into a queue, or move the job with this id to the queue; return the id."""
         number("now", now)
         text("id", id, self.core.limits.name)
-        target = QueueRef(self.core, queue)
         given = None if tags is None else decode_json("tags", tags)
         if not isinstance(given, list | None):
             raise InvalidArgument(f"tags must be a JSON array, not {tags!r}")
         options = {"priority": priority, "tags": given, "delay": delay}
         value = decode_json("data", data)
-        return (yield from operations.put_into(self.context, target, value, id, options))
+        target = QueueRef(self.core, queue)
+        return (yield from operations.put_into(self, target, value, id, options))
 
     @method
     def get(self, id: str) -> Operation[Document | None]:
-        """Return the structure of a job, or None if there is none."""
+        """Return a job as a dict, or None if there is no such job."""
         found = yield from job_operations.job(self, id)
-        if found is None:
-            return None
-        return QlessJobFields(self.context, self.core, found, None).structure()
+        return None if found is None else self._structure(found)
 
     @method
     def pop(
         self, queue: str, worker: str, count: int, now: float, expiration: float
     ) -> Operation[list[Document]]:
-        """Lock up to count jobs for a worker, for the time from now to expiration."""
+        """Lock up to `count` jobs for a worker, for the time from `now` to `expiration`."""
         target = QueueRef(self.core, queue)
         lease = lock_duration(now, expiration)
-        found = yield from operations.pop_from(
-            self.context, target, QlessJobFields, worker, count, lease
-        )
+        found = yield from operations.pop_from(self, target, QlessJobFields, worker, count, lease)
         return [job.structure() for job in found]
 
     @method
     def peek(self, queue: str, count: int, now: float) -> Operation[list[Document]]:
-        """Return the jobs that pop would return next, without a lock."""
+        """Return the jobs that pop would return next, without locking the jobs."""
         number("now", now)
         target = QueueRef(self.core, queue)
-        found = yield from operations.peek_at(self.context, target, QlessJobFields, count)
-        return [job.structure() for job in found]
+        return list(map(self._structure, (yield from popping.peek(target, count))))
 
     @method
     def heartbeat(
         self, id: str, worker: str, expiration: float, data: str | None = None
     ) -> Operation[Any]:
-        """Renew the lock of a worker, and replace the data if some is given.
+        """Renew a worker's lock on a job, and replace the data of the job if `data` is passed.
 
-        Return when the lock now expires, or False if the worker does not hold the job.
+        Return the new expiry time of the lock, or False if the worker does not hold the job.
         """
         given = UNSET if data is None else decode_json("data", data)
         lease_for = lock_duration(time.time(), expiration)
@@ -359,14 +376,17 @@ class QlessBase(QlessLike, Generic[AnyClient]):
         queue: str | None = None,
         delay: Span | None = None,
     ) -> Operation[Any]:
-        """Complete a job, or move it to another queue. Return the new state, or False."""
+        """Complete a job; with `queue`, move the job to that queue in the same step.
+
+        Return the new state, or False if the server refuses the call.
+        """
         given = UNSET if data is None else decode_json("data", data)
         lease = operations.lease_by_id(self, id)
         return (yield from operations.complete_lease(self, lease, given, queue, delay or 0))
 
     @method
     def fail(self, id: str, type: str, message: str, now: float) -> Operation[Any]:
-        """Fail a job with a type. Return its id, or False."""
+        """Fail a job with a type. Return the job id, or False if the server refuses the call."""
         number("now", now)
         lease = operations.lease_by_id(self, id)
         return (yield from operations.fail_lease(self, lease, type, message, UNSET))
@@ -381,10 +401,10 @@ class QlessBase(QlessLike, Generic[AnyClient]):
         group: str | None = None,
         message: str = "",
     ) -> Operation[Any]:
-        """Return a job to its queue, to be retried after a delay; return how many retries are left.
+        """Put a job back into its queue to retry the job after a delay; return the retries left.
 
-        Return -1 if none was left: then the job is failed under the group. Return False if the
-        worker does not hold the job.
+        Return -1 if no retry was left; the job then fails with the failure type `group`. Return
+        False if the worker does not hold the job.
         """
         lease = operations.lease_by_id(self, id, worker)
         if QueueRef(self.core, queue).name != lease.queue:
@@ -401,11 +421,11 @@ class QlessBase(QlessLike, Generic[AnyClient]):
     def failed(
         self, type: str | None = None, start: int = 0, limit: int = 25
     ) -> Operation[Document]:
-        """Return the number of failed jobs by type; or the total and a page of jobs of one type."""
-        found = yield from _failed(self, QlessJobFields, type, start, limit)
-        if type is not None:
-            found["jobs"] = [each.structure() for each in found["jobs"]]
-        return found
+        """Return the number of failed jobs by type.
+
+        With a type, return the total and a page of the jobs that failed with this type.
+        """
+        return (yield from _failed(self, self._structure, type, start, limit))
 
     @method
     def tags(self, offset: int = 0, count: int = 25) -> Operation[list[str]]:
@@ -416,9 +436,10 @@ class QlessBase(QlessLike, Generic[AnyClient]):
 class Qless(QlessBase[Client], CompatClient):
     """A namespace with the API of qless.
 
-    `client` is a Client, or a URL: then Qless opens a client of its own. The default worker name
-    is <hostname>-<pid>. With `higher_first`, a higher priority runs first, as in later versions
-    of qless. With `raises`, a refused call raises instead of returning False.
+    `client` is a Client or a URL. With a URL, Qless opens its own client. The default worker
+    name is <hostname>-<pid>. With `higher_first`, jobs with a higher priority run first, as in
+    later versions of qless. With `raises`, a refused call raises QlessException instead of
+    returning False.
     """
 
     config = cached_property(QlessConfig)
@@ -429,7 +450,7 @@ class Qless(QlessBase[Client], CompatClient):
 
 
 class AsyncQless(QlessBase[AsyncClient], AsyncCompatClient):
-    """The asyncio form of Qless. With a URL, the first awaited call connects."""
+    """The asyncio form of Qless. If `client` is a URL, the first awaited call connects."""
 
     config = cached_property(AsyncQlessConfig)
     jobs = cached_property(AsyncQlessJobs)

@@ -1,4 +1,4 @@
-"""The options of qless, with the names and units of its document."""
+"""The options of qless, with the names and units in the documentation of qless."""
 
 from __future__ import annotations
 
@@ -6,29 +6,31 @@ from typing import Any, NamedTuple
 
 from headrace.compat.qless.context import QlessLike
 from headrace.engine.call import build
+from headrace.engine.timestamps import DAY
 from headrace.errors import InvalidArgument
 from headrace.operations import queues
 from headrace.operations.queues import QueueRef
 from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 
-DAY = 86_400
-
 Number = float | int | None
 
 
 class QlessOption(NamedTuple):
-    """The Headrace setting of an option, and the size of its unit in ours."""
+    """The Headrace setting for a qless option.
+
+    Multiplying a value of the option by `unit` gives the value of the setting.
+    """
 
     setting: str
     unit: int = 1
 
     def to_headrace(self, value: Number) -> Number:
-        """Convert a value of the option to a value of the setting."""
+        """Convert a value of the qless option to a value of the Headrace setting."""
         return value * self.unit if isinstance(value, int | float) and self.unit > 1 else value
 
     def from_headrace(self, value: Any) -> Number:
-        """Convert a value of the setting to a value of the option."""
+        """Convert a value of the Headrace setting to a value of the qless option."""
         found = value if value is None else value / self.unit
         return int(found) if isinstance(found, float) and found.is_integer() else found
 
@@ -72,7 +74,7 @@ def _configure(queue: QueueRef, option: QlessOption, value: Number | Unset) -> O
 def get_config(
     client: QlessLike, option: str | None = None
 ) -> Operation[Number | dict[str, Number]]:
-    """Return the value of an option, or None if there is no such option; without a name, all."""
+    """Return the value of an option (None if unknown); without a name, return all values."""
     queue, found = _find(option)
     if option is not None and found is None:
         return None
@@ -86,7 +88,7 @@ def get_config(
 
 
 def _find(option: str | None) -> tuple[str, QlessOption | None]:
-    """Return the queue of an option ("" for the namespace) and the option, None if unknown."""
+    """Return the queue of an option ("" for the namespace), and the option (None if unknown)."""
     if option is None:
         return "", None
     if not isinstance(option, str):

@@ -1,21 +1,22 @@
-"""What every object of one Qless client shares: its options and the leases that it holds."""
+"""The options and leases of a Qless client, which all objects of the client share."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from headrace.client.lease import LeaseBase
-from headrace.compat.opening import OpeningMethods, process_name
+from headrace.compat.opening import OpeningMethods
 from headrace.engine.check import number, text
 from headrace.errors import HeadraceError, JobNotFound, LeaseLost, ScheduleNotFound, WrongState
 from headrace.operations.core import Core
-from headrace.operations.finishing import LeaseLike
 from headrace.operations.method import SyncMethods
+from headrace.operations.protocols import LeaseLike
+from headrace.operations.sessions import default_worker_name
 from headrace.transport.drive import Operation
 
 T = TypeVar("T")
 
-# No lease has this token, so the server refuses it.
+# No lease has this token, so the server refuses every call with this token.
 UNKNOWN_HOLDER = "-"
 MAX_LEASES = 100_000
 
@@ -25,16 +26,16 @@ Refused = Literal[False]
 class QlessException(HeadraceError):
     """The server refused an operation and changed nothing; __cause__ is the Headrace error.
 
-    Qless(raises=True) raises it instead of returning False.
+    Qless(raises=True) raises this exception instead of returning False.
     """
 
 
 class LostLockException(QlessException):
-    """The worker does not hold the job, or no longer: stop working on it."""
+    """The worker does not hold the job, or no longer holds it, and must stop working on the job."""
 
 
 class NotLeased(NamedTuple):
-    """A job that this client does not hold; the server refuses a call with its token."""
+    """Replaces the lease of a job that this client does not hold. The server refuses the token."""
 
     core: Core
     id: str
@@ -43,43 +44,42 @@ class NotLeased(NamedTuple):
 
 
 class QlessContext:
-    """The options of a Qless client and the leases of the jobs that it popped.
+    """The options of a Qless client and the leases of the jobs that the client popped.
 
-    qless identifies the holder of a job by the worker name alone. Headrace gives each delivery a
-    token, so a call by job id uses the token of the last delivery to this client.
+    qless identifies the holder of a job by the worker name alone. In Headrace, each delivery of a
+    job has its own token. So a call that names only the job id uses the token of the last delivery
+    of the job to this client.
     """
 
     def __init__(self, worker: str | None, *, higher_first: bool, raises: bool) -> None:
-        self.worker_name = process_name() if worker is None else worker
+        self.worker_name = default_worker_name() if worker is None else worker
         text("worker", self.worker_name, 250)
         self.higher_first = higher_first
         self.raises = raises
-        self._leases: dict[str, LeaseBase] = {}
+        # By job id: the lease of the job's last delivery to this client. A lease is removed when
+        # its holder finishes the job.
+        self.leases: dict[str, LeaseBase] = {}
 
     def add_lease(self, lease: LeaseBase) -> None:
-        """Remember a lease; forget the oldest ones above 100,000."""
-        self._leases.pop(lease.id, None)
-        self._leases[lease.id] = lease
-        while len(self._leases) > MAX_LEASES:
-            self._leases.pop(next(iter(self._leases)), None)
-
-    def lease_of(self, job_id: str) -> LeaseBase | None:
-        """Return the lease of the job's last delivery to this client, if it is not finished."""
-        return self._leases.get(job_id)
+        """Store a lease; remove the oldest leases if more than 100,000 leases are stored."""
+        self.leases.pop(lease.id, None)
+        self.leases[lease.id] = lease
+        while len(self.leases) > MAX_LEASES:
+            self.leases.pop(next(iter(self.leases)), None)
 
     def drop_lease(self, lease: LeaseLike) -> None:
-        """Forget the lease of a job that its holder has finished."""
-        if self._leases.get(lease.id) is lease:
-            del self._leases[lease.id]
+        """Remove the lease of a job that its holder has finished."""
+        if self.leases.get(lease.id) is lease:
+            del self.leases[lease.id]
 
     def flip_priority(self, priority: float | None) -> float | None:
-        """Convert a priority between qless and Headrace, where the lower one runs first."""
+        """Convert a priority between qless and Headrace; Headrace runs lower priorities first."""
         if priority is None or not self.higher_first:
             return priority
         return -number("priority", priority) or 0
 
     def unless_refused(self, operation: Operation[T]) -> Operation[T | Refused]:
-        """Run an operation and return its result, or False if the server refuses it.
+        """Run an operation; return its result, or False if the server refuses the operation.
 
         With `raises`, raise LostLockException for a lost lease and QlessException otherwise.
         """
@@ -95,7 +95,7 @@ class QlessContext:
 
 
 class QlessLike:
-    """An object of a Qless client, such as the client itself, a queue or a job."""
+    """A Qless client, or an object that belongs to a Qless client, such as a queue or a job."""
 
     core: Core
     context: QlessContext
@@ -110,11 +110,7 @@ class QlessGroup(SyncMethods):
     def __init__(self, qless: QlessLike) -> None:
         self._qless = qless
         self.context = qless.context
-
-    @property
-    def core(self) -> Core:  # type: ignore[override]
-        """The namespace and its connection."""
-        return self._qless.core
+        self.core = qless.core
 
 
 class AsyncQlessGroup(OpeningMethods):
@@ -133,5 +129,5 @@ class AsyncQlessGroup(OpeningMethods):
         return core
 
     async def open(self) -> None:
-        """Connect, unless that has happened already."""
+        """Connect unless the connection is already open."""
         await self._qless.open()

@@ -7,18 +7,17 @@ from typing import Any
 
 from headrace.client.lease import LeaseBase
 from headrace.compat.qless import operations
-from headrace.compat.qless.context import NotLeased, QlessContext, QlessLike, Refused
+from headrace.compat.qless.context import NotLeased, QlessLike, Refused
 from headrace.compat.qless.values import QlessJobFields
 from headrace.engine.check import Span
 from headrace.operations import finishing, schedules, tracking
 from headrace.operations import jobs as job_operations
-from headrace.operations.core import Core
 from headrace.operations.method import AsyncMethods, SyncMethods, method
 from headrace.operations.schedules import Schedule
 from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 
-# This backlog makes up for every interval that was missed.
+# With this backlog, a recurring job later puts a job for every interval that was missed.
 UNLIMITED_BACKLOG = 0
 
 
@@ -27,7 +26,7 @@ class QlessJobBase(QlessJobFields):
 
     @method
     def cancel(self) -> Operation[bool]:
-        """Delete the job unless it is complete or gone. Return whether it was deleted."""
+        """Delete the job unless it is complete. Return whether the job was deleted."""
         return bool((yield from job_operations.cancel(self, self.id)))
 
     @method
@@ -39,7 +38,7 @@ class QlessJobBase(QlessJobFields):
         *,
         data: Any = UNSET,
     ) -> Operation[str | Refused]:
-        """Complete the job, or move it to the next queue in the same step.
+        """Complete the job; with `next`, move the job to that queue in the same step.
 
         Return the new state, or False if you no longer hold the job.
         """
@@ -49,27 +48,34 @@ class QlessJobBase(QlessJobFields):
 
     @method
     def depend(self, *ids: str) -> Operation[str | Refused]:
-        """Add dependencies to the job. Return its state, or False if it is running or finished."""
+        """Add dependencies to the job.
+
+        Return the state of the job, or False if the job is running or finished.
+        """
         return (yield from operations.depends(self, self.id, "on", *ids))
 
     @method
     def undepend(self, *ids: str, all: bool = False) -> Operation[str | Refused]:
-        """Remove these dependencies of the job, or all of them. Return its state, or False."""
+        """Remove these dependencies of the job, or all dependencies.
+
+        Return the state of the job, or False if the job is running or finished.
+        """
         return (yield from operations.depends(self, self.id, "off", *(("all",) if all else ids)))
 
     @method
     def fail(self, type: str, message: str, *, data: Any = UNSET) -> Operation[str | Refused]:
-        """Fail the job with a type and return its id, or False if you no longer hold the job.
+        """Fail the job with a type. Return the job id, or False if you no longer hold the job.
 
-        A job that this client did not pop is failed as by an operator, in any state but complete.
+        If this client did not pop the job, the job fails as if an operator failed it. A job can
+        then fail in any state except complete.
         """
         return (yield from operations.fail_lease(self, self._lease(), type, message, data))
 
     @method
     def heartbeat(self, data: Any = UNSET) -> Operation[float | Refused | None]:
-        """Renew the lock for the heartbeat of the queue, and replace the data if some is given.
+        """Renew the lock for the heartbeat time of the queue; replace the data if `data` is passed.
 
-        Return when the lock now expires, or False if you no longer hold the job.
+        Return the new expiry time of the lock, or False if you no longer hold the job.
         """
         return (yield from operations.renew(self, self._lease(), None, data))
 
@@ -81,43 +87,56 @@ class QlessJobBase(QlessJobFields):
 
     @method
     def move(self, queue: str, delay: Span = 0) -> Operation[str | Refused]:
-        """Put the job into a queue as if new, even if it is held. Return its id, or False."""
+        """Put the job into a queue like a new job, even if a worker holds the job.
+
+        Return the job id, or False if the job no longer exists.
+        """
         return (yield from operations.requeue(self, queue, self.id, delay))
 
     @method
     def prioritise(self, priority: float) -> Operation[float | Refused]:
-        """Change the priority of the job. Return False if it is gone."""
+        """Change the priority of the job. Return False if the job no longer exists."""
         return (yield from operations.change_priority(self, self.id, priority))
 
     @method
     def retry(
         self, delay: Span = 0, group: str | None = None, message: str = ""
     ) -> Operation[int | Refused | None]:
-        """Return the job to its queue, to be retried after a delay; this costs a retry.
+        """Use up one retry: put the job back into its queue, to run again after a delay.
 
-        Return how many retries are left, or None without a limit. Return -1 if none was left: then
-        the job is failed under the group. Return False if you no longer hold the job.
+        Return the number of retries left, or None if the number is unlimited. Return -1 if no retry
+        was left; the job then fails with the failure type `group`. Return False if you no longer
+        hold the job.
         """
         return (yield from operations.retry_lease(self, self._lease(), delay, group, message))
 
     @method
     def tag(self, *tags: str) -> Operation[list[str] | Refused]:
-        """Add tags to the job and return all its tags. Return False if the job is gone."""
+        """Add tags to the job and return all its tags. Return False if the job no longer exists."""
         return (yield from operations.tag(self, self.id, *tags))
 
     @method
     def timeout(self) -> Operation[bool]:
-        """Take the lock of the job away; it waits at the front. Return False if not running."""
+        """Remove the lock of the job and move the job to the front of its queue.
+
+        Return False if the job is not running.
+        """
         return bool((yield from operations.timeout(self, self.id)))
 
     @method
     def track(self) -> Operation[bool]:
-        """Publish every event of the job at once. Return False if the job is gone."""
+        """Track the job: publish each of its events immediately.
+
+        Return False if the job no longer exists.
+        """
         return (yield from operations.track(self, self.id))
 
     @method
     def untag(self, *tags: str) -> Operation[list[str] | Refused]:
-        """Remove tags from the job and return the remaining ones. Return False if it is gone."""
+        """Remove tags from the job and return the remaining tags.
+
+        Return False if the job no longer exists.
+        """
         return (yield from operations.untag(self, self.id, *tags))
 
     @method
@@ -126,12 +145,12 @@ class QlessJobBase(QlessJobFields):
         yield from tracking.untrack(self, self.id)
 
     def _lease(self) -> LeaseBase | NotLeased:
-        """Return the lease that came with this object, or the last one of this client."""
+        """Return the lease of this object, or the last lease that this client got for the job."""
         return self.lease or operations.lease_by_id(self, self.id)
 
 
 class QlessJob(QlessJobBase, SyncMethods):
-    """A job as it was when it was read."""
+    """A snapshot of a job at the time when the job was read."""
 
 
 class AsyncQlessJob(QlessJobBase, AsyncMethods):
@@ -139,16 +158,16 @@ class AsyncQlessJob(QlessJobBase, AsyncMethods):
 
 
 class RecurringJobBase(QlessLike):
-    """The fields and methods of RecurringJob and AsyncRecurringJob; intervals are seconds."""
+    """The fields and methods of RecurringJob and AsyncRecurringJob; intervals are in seconds."""
 
-    def __init__(self, context: QlessContext, core: Core, schedule: Schedule) -> None:
-        self.core = core
-        self.context = context
+    def __init__(self, owner: QlessLike, schedule: Schedule) -> None:
+        self.core = owner.core
+        self.context = owner.context
         self.id = schedule.id
         self.queue = schedule.queue
         self.data = schedule.data
         self.interval = schedule.every
-        self.priority = context.flip_priority(schedule.options.get("priority", 0))
+        self.priority = owner.context.flip_priority(schedule.options.get("priority", 0))
         self.tags: list[str] = schedule.options.get("tags", [])
         self.retries = schedule.options.get("retries", UNSET)
         self.backlog = UNLIMITED_BACKLOG if schedule.backlog is None else schedule.backlog
@@ -169,7 +188,7 @@ class RecurringJobBase(QlessLike):
         retries: int | Unset | None = UNSET,
         backlog: int | Unset = UNSET,
     ) -> Operation[bool]:
-        """Change the given fields for future jobs. Return False if the job no longer recurs."""
+        """Change the passed fields for future jobs. Return False if the job no longer recurs."""
         flipped = priority if isinstance(priority, Unset) else self.context.flip_priority(priority)
         options: dict[str, Any] = {"priority": flipped, "tags": tags, "retries": retries}
         return (
@@ -198,7 +217,10 @@ class RecurringJobBase(QlessLike):
 
     @method
     def cancel(self) -> Operation[bool]:
-        """Stop the recurring job and keep the jobs that it put. Return whether it was recurring."""
+        """Stop the recurring job but keep the jobs that it has put.
+
+        Return False if the job no longer recurs.
+        """
         return bool((yield from schedules.unschedule(self, self.id)))
 
     def _tags(self) -> Operation[list[str]]:
@@ -207,7 +229,7 @@ class RecurringJobBase(QlessLike):
 
 
 class RecurringJob(RecurringJobBase, SyncMethods):
-    """A recurring job as it was when it was read."""
+    """A snapshot of a recurring job at the time when the job was read."""
 
 
 class AsyncRecurringJob(RecurringJobBase, AsyncMethods):
@@ -215,5 +237,5 @@ class AsyncRecurringJob(RecurringJobBase, AsyncMethods):
 
 
 def to_backlog(given: int) -> int | None:
-    """Return the backlog of the schedule."""
+    """Convert a qless backlog to the backlog of a Headrace schedule."""
     return None if given == UNLIMITED_BACKLOG else given

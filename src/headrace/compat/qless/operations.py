@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from headrace.client.lease import LeaseBase
-from headrace.compat.opening import all_pages
-from headrace.compat.qless.context import NotLeased, QlessContext, QlessLike, Refused
+from headrace.compat.qless.context import NotLeased, QlessLike, Refused
 from headrace.compat.qless.values import STATES, Document, QlessJobFields, seconds
+from headrace.engine import keys
 from headrace.engine.check import Span, choice, number, text
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations import dependencies, finishing, popping, putting, tracking
 from headrace.operations import jobs as job_operations
 from headrace.operations import queues as queue_operations
 from headrace.operations import tags as tag_operations
-from headrace.operations.paging import ids_of_page
+from headrace.operations.paging import all_items, ids_of_page
 from headrace.operations.protocols import QueueLike
 from headrace.operations.queues import QueueRef
 from headrace.operations.values import Counts
@@ -25,11 +25,14 @@ from headrace.transport.drive import Operation
 J = TypeVar("J", bound=QlessJobFields)
 
 
-# By id.
+# Operations on jobs by id.
 
 
 def timeout(client: QlessLike, *ids: str) -> Operation[list[str]]:
-    """Take the locks of running jobs away and return their ids; they wait at the front."""
+    """Remove the locks of running jobs and move the jobs to the front of their queues.
+
+    Return the ids of the moved jobs.
+    """
     answers = yield from job_operations.timeout(client, *ids)
     return [
         job_id
@@ -47,20 +50,26 @@ def change_priority(client: QlessLike, id: str, priority: float) -> Operation[fl
 
 
 def requeue(client: QlessLike, queue: str, id: str, delay: Span = 0) -> Operation[str | Refused]:
-    """Put an existing job into a queue as if new. Return its id, or False if there is none."""
+    """Put an existing job into a queue like a new job.
+
+    Return the job id, or False if there is no such job.
+    """
     operation = job_operations.requeue(client, id, queue, delay=delay)
     state = yield from client.context.unless_refused(operation)
     return False if state is False else id
 
 
 def unfail(client: QlessLike, queue: str, group: str, count: int = 25) -> Operation[int]:
-    """Put up to count of the oldest jobs that failed with a type into a queue; return how many."""
+    """Move jobs that failed with the failure type `group` to a queue, oldest first.
+
+    Move up to `count` jobs, and return the number of moved jobs.
+    """
     answers = yield from job_operations.retry(client, failure=group, count=count, queue=queue)
     return sum(not isinstance(answer, HeadraceError) for answer in answers)
 
 
 def pause(client: QlessLike, *queues: str) -> Operation[None]:
-    """Pause queues: no job is popped from them until unpause."""
+    """Pause queues, so that no job is popped from the queues until unpause is called."""
     for queue in [QueueRef(client.core, name) for name in queues]:
         yield from queue_operations.pause(queue)
 
@@ -75,7 +84,7 @@ def unpause(client: QlessLike, *queues: str) -> Operation[None]:
 
 
 def track(client: QlessLike, id: str) -> Operation[bool]:
-    """Publish every event of a job at once. Return False if there is no such job."""
+    """Track a job: publish each of its events immediately. Return False if there is no such job."""
     return (yield from client.context.unless_refused(tracking.track(client, id))) is not False
 
 
@@ -90,7 +99,7 @@ def tag(client: QlessLike, id: str, *tags: str) -> Operation[list[str] | Refused
 
 
 def untag(client: QlessLike, id: str, *tags: str) -> Operation[list[str] | Refused]:
-    """Remove tags from a job and return the remaining ones. Return False if there is no job."""
+    """Remove tags from a job and return the remaining tags. Return False if no such job exists."""
     return (yield from client.context.unless_refused(tag_operations.untag(client, id, *tags)))
 
 
@@ -98,29 +107,32 @@ def untag(client: QlessLike, id: str, *tags: str) -> Operation[list[str] | Refus
 
 
 def depends(client: QlessLike, id: str, command: str, *ids: str) -> Operation[str | Refused]:
-    """Add dependencies to a job ("on") or remove some ("off"; the id "all" removes every one).
+    """Add ("on") or remove ("off") dependencies of a job; the id "all" removes all dependencies.
 
-    Return the new state, or False if there is no such job, or it is running or finished.
+    Return the new state, or False if the job does not exist, is running or is finished.
     """
     if choice("command", command, ("on", "off")) == "on":
         operation = dependencies.depend(client, id, ids)
     elif not ids:
-        raise InvalidArgument("name the jobs that it no longer depends on, or 'all'")
+        raise InvalidArgument("pass the ids of the dependencies to remove, or 'all'")
     else:
         operation = dependencies.undepend(client, id, *(() if ids == ("all",) else ids))
     state = yield from client.context.unless_refused(operation)
     return False if state is False else STATES.get(state, state)
 
 
-# With a lease.
+# Operations on leased jobs.
 
 
 def lease_by_id(owner: QlessLike, job_id: str, worker: str | None = None) -> LeaseBase | NotLeased:
-    """Return the lease that this client has on a job, for the named worker if one is given."""
+    """Return this client's lease on a job.
+
+    Return NotLeased if the client has no lease on the job, or if another worker has the lease.
+    """
     text("id", job_id, owner.core.limits.name)
     if worker is not None:
         text("worker", worker, owner.core.limits.name)
-    lease = owner.context.lease_of(job_id)
+    lease = owner.context.leases.get(job_id)
     if lease is None or worker not in (None, lease.worker):
         return NotLeased(owner.core, job_id)
     return lease
@@ -129,7 +141,7 @@ def lease_by_id(owner: QlessLike, job_id: str, worker: str | None = None) -> Lea
 def renew(
     owner: QlessLike, lease: LeaseBase | NotLeased, lease_for: Span | None, data: Any
 ) -> Operation[float | Refused | None]:
-    """Renew a lock; see heartbeat."""
+    """Renew a lock; see QlessJob.heartbeat."""
     given = finishing.NO_RESULT if data is UNSET else data
     operation = finishing.heartbeat(lease, lease_for=lease_for, data=given)
     deadline = yield from owner.context.unless_refused(operation)
@@ -144,7 +156,7 @@ def complete_lease(
     delay: Span,
     depends: Iterable[str] | None = None,
 ) -> Operation[str | Refused]:
-    """Complete a leased job; see complete."""
+    """Complete a leased job; see QlessJob.complete."""
     given = finishing.NO_RESULT if data is UNSET else data
     operation = finishing.complete(lease, data=given, next=next, delay=delay, depends_on=depends)
     state = yield from owner.context.unless_refused(operation)
@@ -163,7 +175,7 @@ def _finished(
 def fail_lease(
     owner: QlessLike, lease: LeaseBase | NotLeased, type: str, message: str, data: Any
 ) -> Operation[str | Refused]:
-    """Fail a leased job; see fail."""
+    """Fail a leased job; see QlessJob.fail."""
     if isinstance(lease, NotLeased):
         if data is not UNSET:
             raise InvalidArgument("only the holder of a job may replace its data")
@@ -177,7 +189,7 @@ def fail_lease(
 def retry_lease(
     owner: QlessLike, lease: LeaseBase | NotLeased, delay: Span, group: str | None, message: str
 ) -> Operation[int | Refused | None]:
-    """Return a leased job to its queue; see retry."""
+    """Put a leased job back into its queue; see QlessJob.retry."""
     failure = f"failed-retries-{lease.queue}" if group is None else group
     operation = finishing.fail(lease, failure, message, retry_in=delay)
     state = _finished(owner, lease, (yield from owner.context.unless_refused(operation)))
@@ -187,65 +199,57 @@ def retry_lease(
     return -1 if state == "failed" else None if remaining is None else remaining - 1
 
 
-# In a queue.
+# Operations on queues.
 
 
 def put_into(
-    context: QlessContext, queue: QueueLike, data: Any, job_id: str | None, options: dict[str, Any]
+    owner: QlessLike, queue: QueueLike, data: Any, job_id: str | None, options: dict[str, Any]
 ) -> Operation[str]:
-    """Put or move a job with put options of Headrace and a priority of qless."""
-    priority = context.flip_priority(options["priority"])
+    """Put or move a job.
+
+    `options` has the options of a put in Headrace, except that the priority is as in qless.
+    """
+    priority = owner.context.flip_priority(options["priority"])
     given: Any = {**options, "priority": priority, "id": job_id, "on_exists": "move"}
     return (yield from putting.put_with_options(queue, data, given))
 
 
 def pop_from(
-    context: QlessContext,
+    owner: QlessLike,
     queue: QueueLike,
     kind: type[J],
     worker: str,
     count: int,
-    lease: Span | None,
+    lease: Span | None = None,
 ) -> Operation[list[J]]:
-    """Pop jobs and remember their leases, so that later calls by id use their tokens.
+    """Pop jobs and store their leases, so that later calls by job id use the lease tokens.
 
-    The jobs are read once more because pop does not return when they expire.
+    The jobs are read again because the reply of pop does not include their expiry times.
     """
     popped = yield from popping.pop(queue, worker, count=count, lease=lease)
     leases = [LeaseBase(queue.core, each) for each in popped]
     for each in leases:
-        context.add_lease(each)
+        owner.context.add_lease(each)
     read = yield from job_operations.jobs(queue, [each.id for each in leases])
     by_delivery = {(job.id, job.worker, job.attempt): job for job in read}
     return [
-        kind(
-            context, queue.core, by_delivery.get((each.id, worker, each.attempt)) or each.job, each
-        )
+        kind(owner, by_delivery.get((each.id, worker, each.attempt)) or each.job, each)
         for each in leases
     ]
 
 
-def peek_at(
-    context: QlessContext, queue: QueueLike, kind: type[J], count: int
-) -> Operation[list[J]]:
-    """Return the jobs that pop would return next."""
-    found = yield from popping.peek(queue, count)
-    return [kind(context, queue.core, job, None) for job in found]
-
-
 def all_counts(owner: QlessLike) -> Operation[list[Document]]:
-    """Return the counts of every queue, in the order of their first use."""
+    """Return the job counts of every queue, in the order in which the queues were first used."""
     documents: list[Document] = []
-    for page in (yield from all_pages(queue_operations.queues, owner)):
-        for name, found in page.items():
-            documents.append((yield from counts_document(QueueRef(owner.core, name), found)))
+    for name, found in (yield from all_items(queue_operations.queues, owner)):
+        documents.append((yield from counts_document(QueueRef(owner.core, name), found)))
     return documents
 
 
 def counts_document(queue: QueueLike, found: Counts) -> Operation[Document]:
-    """Return the counts of a queue as a document of qless."""
+    """Return the job counts of a queue in the format of qless."""
     recurring, _ = yield from ids_of_page(
-        queue.core, "schedules", queue.name, 0, 1, newest_first=False
+        queue.core, keys.schedules, queue.name, 0, 1, newest_first=False
     )
     return {
         "name": queue.name,

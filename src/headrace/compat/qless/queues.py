@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from headrace.compat.qless import operations
 from headrace.compat.qless.context import AsyncQlessGroup, QlessGroup, QlessLike
@@ -12,25 +12,16 @@ from headrace.compat.qless.jobs import UNLIMITED_BACKLOG, AsyncQlessJob, QlessJo
 from headrace.compat.qless.values import Document, QlessJobFields, day_of, statistics
 from headrace.engine.check import Span, choice, page
 from headrace.operations import jobs as job_operations
+from headrace.operations import popping, schedules
 from headrace.operations import queues as queue_operations
-from headrace.operations import schedules
 from headrace.operations.ids import new_ids
 from headrace.operations.method import method
 from headrace.options import UNSET, Unset
 from headrace.transport.drive import Operation
 
-J = TypeVar("J", bound=QlessJobFields)
-
-# The states of qless and those of Headrace.
-LISTED = {
-    "waiting": "waiting",
-    "running": "running",
-    "stalled": "running",
-    "scheduled": "scheduled",
-    "depends": "blocked",
-    "failed": "failed",
-    "complete": "complete",
-}
+LISTED = ("waiting", "running", "stalled", "scheduled", "depends", "failed", "complete")
+# The qless states that have another name in Headrace.
+HEADRACE_STATES = {"stalled": "running", "depends": "blocked"}
 
 
 class QlessQueueBase(QlessLike):
@@ -52,7 +43,7 @@ class QlessQueueBase(QlessLike):
 
     @property
     def name(self) -> str:
-        """The name of the queue. Raises InvalidArgument if it cannot be one."""
+        """The name of the queue. Raises InvalidArgument if the name is not valid."""
         return queue_operations.check_name(self.core, self._name)
 
     @method
@@ -68,10 +59,10 @@ class QlessQueueBase(QlessLike):
         depends: Iterable[str] | None = None,
         throttles: Iterable[str] | None = None,
     ) -> Operation[str]:
-        """Put a job into this queue, or move the job with this id here; return its id.
+        """Put a job into this queue, or move the job with this id to this queue; return the id.
 
-        A moved job keeps its priority and tags unless new ones are given. With `depends`, the job
-        waits until those jobs are complete.
+        A moved job keeps its priority and tags unless a new priority or new tags are passed. With
+        `depends`, the job waits until all jobs in `depends` are complete.
         """
         options = {
             "priority": priority,
@@ -81,19 +72,18 @@ class QlessQueueBase(QlessLike):
             "depends_on": depends,
             "throttles": throttles,
         }
-        return (yield from operations.put_into(self.context, self, data, id, options))
+        return (yield from operations.put_into(self, self, data, id, options))
 
     @method
     def pop(self, count: int | None = None, *, worker: str | None = None) -> Operation[Any]:
-        """Lock the next job for a worker and return it, or None if no job is waiting.
+        """Lock the next job for a worker and return the job, or None if no job is waiting.
 
-        The default worker is that of the client. With a count, return a list of up to count jobs.
+        The default of `worker` is the worker name of the client. With a count, return a list of up
+        to count jobs.
         """
         name = self.context.worker_name if worker is None else worker
         number = 1 if count is None else count
-        found = yield from operations.pop_from(
-            self.context, self, self.job_class, name, number, None
-        )
+        found = yield from operations.pop_from(self, self, self.job_class, name, number)
         return found if count is not None else next(iter(found), None)
 
     @method
@@ -103,7 +93,7 @@ class QlessQueueBase(QlessLike):
         With a count, return a list of up to count jobs.
         """
         number = 1 if count is None else count
-        found = yield from operations.peek_at(self.context, self, self.job_class, number)
+        found = [self.job_class(self, job) for job in (yield from popping.peek(self, number))]
         return found if count is not None else next(iter(found), None)
 
     @method
@@ -119,9 +109,10 @@ class QlessQueueBase(QlessLike):
         id: str | None = None,
         backlog: int = UNLIMITED_BACKLOG,
     ) -> Operation[str]:
-        """Put a job <id>-<n> into the queue every `interval` seconds; return the id.
+        """Put a job with the id <id>-<n> into the queue every `interval` seconds; return <id>.
 
-        All missed intervals are made up for; with a backlog, at most backlog + 1 of them.
+        If no client makes a call for several intervals, the jobs of all these intervals are put
+        later. With a backlog, the jobs of at most backlog + 1 missed intervals are put.
         """
         [new_id] = new_ids(1)
         options: dict[str, Any] = {} if isinstance(retries, Unset) else {"retries": retries}
@@ -146,7 +137,7 @@ class QlessQueueBase(QlessLike):
 
     @method
     def jobs(self, state: str, offset: int = 0, count: int = 25) -> Operation[list[str]]:
-        """Return the ids of a page of jobs in a state.
+        """Return a page of the ids of jobs in one state.
 
         The states are waiting, running, stalled, scheduled, depends, recurring, failed and
         complete.
@@ -157,7 +148,7 @@ class QlessQueueBase(QlessLike):
             found = yield from schedules.schedules(self, self.name, offset=offset, count=count)
             return [schedule.id for schedule in found]
         if state in ("running", "stalled"):
-            # The server lists running jobs by their deadline, so the late ones come first.
+            # The server lists running jobs by their deadline, so the late jobs come first.
             late = (yield from queue_operations.counts(self)).late
             if state == "running":
                 offset += late
@@ -165,14 +156,13 @@ class QlessQueueBase(QlessLike):
                 return []
             else:
                 count = min(count, late - offset)
-        listed = yield from job_operations.queue_jobs(
-            self, LISTED[state], offset=offset, count=count
-        )
+        here = HEADRACE_STATES.get(state, state)
+        listed = yield from job_operations.queue_jobs(self, here, offset=offset, count=count)
         return [job.id for job in listed.jobs]
 
     @method
     def stats(self, date: str | date | float | None = None) -> Operation[Document]:
-        """Return the wait and run times, failures and retries of a day (default: today)."""
+        """Return the wait and run times, failures and retries on a day (default: today)."""
         return statistics((yield from queue_operations.stats(self, day_of(date))))
 
 

@@ -1,4 +1,4 @@
-"""Values of qless: the job structure of its document, statistics of a day, times in seconds."""
+"""Values in the format of qless: jobs, statistics of a day, and times in seconds."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 
 from headrace.client.lease import LeaseBase
-from headrace.compat.qless.context import QlessContext, QlessLike
+from headrace.compat.qless.context import QlessLike
 from headrace.engine.check import EPOCH, number
 from headrace.engine.statistics import Series, Stats
+from headrace.engine.timestamps import DAY
 from headrace.errors import InvalidArgument
-from headrace.operations.core import Core
 from headrace.operations.values import Job, Stage
 
-# States that have another name in qless.
+# The Headrace states that have another name in qless.
 STATES = {"blocked": "depends"}
 
 Document = dict[str, Any]
@@ -27,46 +27,32 @@ def seconds(at: datetime | None) -> float | None:
 
 
 def lock_duration(now: float, expiration: float) -> float:
-    """Return the seconds from now to expiration, two times of the caller's clock."""
+    """Return the seconds from `now` to `expiration`, two times on the caller's clock."""
     left = number("expiration", expiration) - number("now", now)
     if left < 0:
-        raise InvalidArgument(f"expiration must not be before now; it is {-left} seconds before")
+        raise InvalidArgument(f"expiration must not be before now, but is {-left} seconds earlier")
     return left
 
 
-def decode_json(name: str, blob: str | bytes) -> Any:
-    """Return the value of a JSON argument. Raises InvalidArgument if it is not JSON."""
-    if not isinstance(blob, str | bytes):
-        raise InvalidArgument(f"{name} must be JSON text, not {type(blob).__name__}")
-    try:
-        return msgspec.json.decode(blob)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise InvalidArgument(f"{name} must be JSON: {error}") from error
-
-
-def encode_json(value: Any) -> str:
-    """Return a value as JSON text."""
-    return msgspec.json.encode(value).decode()
-
-
 def history_entry(stage: Stage) -> list[Any]:
-    """Return a stage as [queue, put, popped, completed, worker], with None for what is missing."""
+    """Return a stage of a job's history as [queue, put, popped, completed, worker].
+
+    Missing values are None.
+    """
     completed = stage.ended if stage.outcome == "completed" else None
     times = (seconds(stage.put), seconds(stage.popped), seconds(completed))
     return [stage.queue, *times, stage.worker or None]
 
 
 class QlessJobFields(QlessLike):
-    """A job as it was when it was read, with the field names of the qless document."""
+    """A snapshot of a job, with the field names in the documentation of qless."""
 
-    def __init__(
-        self, context: QlessContext, core: Core, job: Job, lease: LeaseBase | None
-    ) -> None:
-        self.core = core
-        self.context = context
+    def __init__(self, owner: QlessLike, job: Job, lease: LeaseBase | None = None) -> None:
+        self.core = owner.core
+        self.context = owner.context
         self.lease = lease
         self.id = job.id
-        self.priority = context.flip_priority(job.priority)
+        self.priority = owner.context.flip_priority(job.priority)
         self.tags = job.tags
         self.worker = job.worker
         self.expires = seconds(job.expires) or 0
@@ -92,7 +78,7 @@ class QlessJobFields(QlessLike):
 
     @property
     def failure(self) -> Document | None:
-        """The failure of a failed job: type, message, when and worker."""
+        """The failure of a failed job, with the keys type, message, when and worker."""
         failure = self._job.failure
         if failure is None:
             return None
@@ -110,16 +96,19 @@ class QlessJobFields(QlessLike):
 
     @property
     def taken(self) -> str | None:
-        """Why the job was taken from its holder, if a watch of the client was notified of it."""
+        """The reason why the job was lost, or None if no watch has noticed the loss of the job."""
         return None if self.lease is None else self.lease.taken
 
     def structure(self) -> Document:
-        """Return the job structure of the document: data and tags as JSON, times in seconds."""
+        """Return the job as a dict in the format of qless.
+
+        Data and tags are JSON text, and times are in seconds.
+        """
         return {
             "id": self.id,
             "priority": self.priority,
-            "data": encode_json(self.data),
-            "tags": encode_json(self.tags),
+            "data": msgspec.json.encode(self.data).decode(),
+            "tags": msgspec.json.encode(self.tags).decode(),
             "worker": self.worker,
             "expires": self.expires,
             "state": self.state,
@@ -129,14 +118,17 @@ class QlessJobFields(QlessLike):
 
 
 def day_of(given: str | date | float | None) -> str | date | None:
-    """Return the day of a date, its text, or any time of that day in seconds; None is today."""
+    """Convert a time in seconds to a date; return a date, a text, or None (today) unchanged."""
     if isinstance(given, int | float):
-        return EPOCH + timedelta(days=number("date", given) // 86_400)
+        return EPOCH + timedelta(days=number("date", given) // DAY)
     return given
 
 
 def series(found: Series) -> Document:
-    """Return one series of a day; `count` and `std` are names of later versions."""
+    """Return the statistics of the wait times or of the run times of a day.
+
+    `count` and `std` are names that later versions of qless use.
+    """
     return {
         "total": found.count,
         "count": found.count,

@@ -1,4 +1,4 @@
-"""The API of redis-queue: a popped id comes back after a timeout until it is marked as done."""
+"""The API of redis-queue: a popped id is redelivered after a timeout unless marked as done."""
 
 from headrace.compat.redis_queue.client import AsyncRedisQueue, RedisQueue
 

@@ -1,4 +1,4 @@
-"""The RedisQueue client, sync and async."""
+"""The sync and async RedisQueue clients."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from headrace.compat.opening import (
     AsyncCompatClient,
     CompatClient,
     ensure_profile,
-    process_name,
 )
-from headrace.engine.check import Span, milliseconds, text
+from headrace.engine import keys
+from headrace.engine.check import Span, milliseconds
+from headrace.engine.timestamps import DAY
 from headrace.errors import JobNotFound, WrongState
 from headrace.operations import finishing, jobs, popping, putting
 from headrace.operations.core import Core
 from headrace.operations.method import method
-from headrace.operations.queues import QueueRef
+from headrace.operations.queues import QueueRef, check_name
+from headrace.operations.sessions import default_worker_name
 from headrace.transport.drive import Operation
-
-DAY = 86_400
 
 
 class RedisQueueBase(Generic[AnyClient]):
@@ -43,30 +43,32 @@ class RedisQueueBase(Generic[AnyClient]):
         self.poptimeout = poptimeout
         self.tasktimeout = tasktimeout
         self.exptime = exptime
-        self.worker = process_name()
+        self.worker = default_worker_name()
         super().__init__(client)  # type: ignore[call-arg]  # of CompatClient or AsyncCompatClient
 
     def ingress(self, qkey: str) -> str:
         """Return the key of the list to which a program without Headrace can LPUSH ids."""
-        return self.core.key(0, f"ingress:{text('queue', qkey, self.core.limits.name)}")
+        return self.core.key(0, keys.ingress(check_name(self.core, qkey)))
 
     @method
     def safe_pop(self, qkey: str) -> Operation[str | None]:
-        """Return the next new or late id, or None if none arrives within the pop timeout.
+        """Return the next new or timed-out id, or None if no id arrives within the pop timeout.
 
-        The id stays in the queue and comes back after the task timeout unless it is marked as done.
+        The id stays in the queue. Unless the id is marked as done, it is redelivered after the task
+        timeout.
         """
         popped = yield from self._pop(qkey)
         return _pushed_id(qkey, popped) if popped else None
 
     @method
     def safe_pop_msg(self, qkey: str) -> Operation[tuple[str, Any] | None]:
-        """Return the next new or late id with its message; see safe_pop."""
+        """Return the next new or timed-out id with its message; see safe_pop."""
         popped = yield from self._pop(qkey)
         if popped is None:
             return None
         pushed = _pushed_id(qkey, popped)
-        # An id that was pushed without a message is its own message, and no codec encoded it.
+        # If an id was pushed without a message, the payload is the id itself, not encoded by any
+        # codec.
         if popped.payload == pushed.encode():
             return pushed, pushed
         return pushed, self.core.codec.decode(popped.payload)
@@ -102,17 +104,20 @@ class RedisQueueBase(Generic[AnyClient]):
 
 
 def _pushed_id(qkey: str, popped: popping.Popped) -> str:
-    """Return the id as it was pushed; if another queue has the same id, the job id has a suffix."""
+    """Return the id that was pushed.
+
+    If another queue has the same id, the job id is the pushed id with a suffix.
+    """
     pushed = popped.id.removesuffix(f"@{qkey}")
     return pushed if popped.payload == pushed.encode() else popped.id
 
 
 class RedisQueue(RedisQueueBase[Client], CompatClient):
-    """Queues whose ids come back until they are marked as done.
+    """Queues that redeliver each popped id until the id is marked as done.
 
-    Times are seconds. `poptimeout` is how long a pop waits (None: without a limit), `tasktimeout`
-    is the time after which a popped id comes back, and `exptime` is how long a message may wait
-    (None: without a limit).
+    Times are in seconds. `poptimeout` is how long a pop waits. `tasktimeout` is the time after
+    which a popped id is redelivered. `exptime` is how long a message may wait. For `poptimeout` and
+    `exptime`, None means no limit.
     """
 
 

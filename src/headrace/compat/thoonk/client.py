@@ -1,4 +1,4 @@
-"""The Thoonk client, sync and async: it creates, opens and deletes feeds."""
+"""The sync and async Thoonk clients, which create, open and delete feeds."""
 
 from __future__ import annotations
 
@@ -44,36 +44,51 @@ class ThoonkBase:
 
     @method
     def create_feed(self, feed: str, config: GivenConfig | None = None) -> Operation[Any]:
-        """Create a feed with its config. Raises FeedExists if there is one of this name."""
+        """Create a feed with this config. Raises FeedExists if the feed already exists."""
         kind = yield from registry.create(self, feed, config)
         return self.feed_classes[kind](self.core, feed)
 
     @method
     def __getitem__(self, feed: str) -> Operation[Any]:
-        """Open a feed with the type in its config. Raises FeedDoesNotExist if there is none."""
+        """Return an existing feed as an object of the type that the feed's config names.
+
+        Raises FeedDoesNotExist if the feed is missing.
+        """
         kind = yield from registry.open_by_name(self, feed)
         return self.feed_classes[kind](self.core, feed)
 
     @method
     def leaf(self, feed: str, config: GivenConfig | None = None) -> Operation[Any]:
-        """Open a leaf, or create it if there is none. Raises NotAllowed for another type."""
+        """Open a leaf, or create it if it does not exist.
+
+        Raises NotAllowed if the feed has another type.
+        """
         return (yield from self._open(feed, config, registry.LEAF))
 
     feed = leaf
 
     @method
     def sorted_feed(self, feed: str, config: GivenConfig | None = None) -> Operation[Any]:
-        """Open a sorted feed, or create it if there is none. Raises NotAllowed; see leaf."""
+        """Open a sorted feed, or create it if it does not exist.
+
+        Raises NotAllowed if the feed has another type.
+        """
         return (yield from self._open(feed, config, registry.SORTED))
 
     @method
     def queue(self, feed: str, config: GivenConfig | None = None) -> Operation[Any]:
-        """Open a queue, or create it if there is none. Raises NotAllowed; see leaf."""
+        """Open a queue, or create it if it does not exist.
+
+        Raises NotAllowed if the feed has another type.
+        """
         return (yield from self._open(feed, config, "queue"))
 
     @method
     def job(self, feed: str, config: GivenConfig | None = None) -> Operation[Any]:
-        """Open a feed of jobs, or create it if there is none. Raises NotAllowed; see leaf."""
+        """Open a feed of jobs, or create it if it does not exist.
+
+        Raises NotAllowed if the feed has another type.
+        """
         return (yield from self._open(feed, config, "job"))
 
     def _open(self, feed: str, config: GivenConfig | None, kind: str) -> Operation[Any]:
@@ -82,9 +97,9 @@ class ThoonkBase:
 
 
 class Thoonk(ThoonkBase, CompatClient):
-    """Feeds, queues and jobs with the API of thoonk. Threads may share it.
+    """Feeds, queues and jobs with the API of thoonk. Threads may share a Thoonk.
 
-    With listen=True, a thread calls the handlers when feeds change.
+    With listen=True, a background thread calls the handlers when feeds change.
     """
 
     feed_classes: ClassVar = {
@@ -100,13 +115,14 @@ class Thoonk(ThoonkBase, CompatClient):
             self._listener = ThoonkListener(self.client.feeds.listen(), self.core)
 
     def register_handler(self, name: str, handler: Callable[..., Any], *, own: bool = True) -> None:
-        """Call a function at every notice of a name, with the arguments that belong to it.
+        """Call a function for every notice with this name.
 
-        They are create(feed), delete(feed), config(feed), publish(feed, item, id),
-        edit(feed, item, id), retract(feed, id), position(feed, id, place), missed(feed, count).
+        The names, with the arguments of the function, are create(feed), delete(feed), config(feed),
+        publish(feed, item, id), edit(feed, item, id), retract(feed, id), position(feed, id, place)
+        and missed(feed, count).
 
-        With own=False, the function is not called for feeds that this client itself created,
-        configured or deleted. Raises NotListening without listen=True.
+        With own=False, the function is not called when this client itself creates, configures or
+        deletes a feed. Raises NotListening if the Thoonk was opened without listen=True.
         """
         if self._listener is None:
             raise NotListening
@@ -122,7 +138,7 @@ class Thoonk(ThoonkBase, CompatClient):
 class AsyncThoonk(ThoonkBase, AsyncCompatClient):
     """The asyncio form of Thoonk.
 
-    It has no handlers: iterate over `await client.feeds.listen()` instead.
+    AsyncThoonk has no handlers: iterate over `await client.feeds.listen()` instead.
     """
 
     feed_classes: ClassVar = {

@@ -1,4 +1,4 @@
-"""The exceptions of thoonk that Headrace does not have."""
+"""The exceptions of thoonk that have no equivalent in Headrace."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ class Empty(HeadraceError):
 
 
 class JobDoesNotExist(JobError):
-    """The feed has no such job, or the job is in another state than the call needs."""
+    """The feed has no such job, or the job is not in the state that the call requires."""
 
 
 class JobNotPending(JobError):
-    """A job that is not running cannot be cancelled."""
+    """The job cannot be cancelled because it is not running."""
 
 
 class NotAllowed(FeedError):
-    """The feed has another type."""
+    """The type of the feed does not match the call."""
 
 
 class NotListening(HeadraceError):
     """A handler was registered with a Thoonk that does not listen."""
 
     def __init__(self) -> None:
-        super().__init__("handlers are never called without listen=True: pass it to Thoonk(...)")
+        super().__init__("this Thoonk cannot call handlers: pass listen=True to Thoonk(...)")

@@ -1,16 +1,15 @@
-"""Feeds whose items everyone can read until they are retracted: Leaf and SortedFeed."""
+"""Feeds with items that every client can read until their retraction: Leaf and SortedFeed."""
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
-from headrace.compat.opening import all_pages
 from headrace.compat.thoonk.registry import LEAF, SORTED, ThoonkFeed
 from headrace.engine.check import text
 from headrace.errors import InvalidArgument, ItemNotFound
 from headrace.feeds import operations
 from headrace.operations.method import AsyncMethods, SyncMethods, method
+from headrace.operations.paging import all_items
 from headrace.transport.drive import Operation
 
 
@@ -23,15 +22,13 @@ class ItemFeedBase(ThoonkFeed):
 
     @method
     def get_all(self) -> Operation[dict[str, Any]]:
-        """Return all items by id, in the order of get_ids."""
-        pages = yield from all_pages(operations.all, self)
-        return {item_id: item for page in pages for item_id, item in page.items()}
+        """Return a dict that maps each id to its item, in the order of get_ids."""
+        return dict((yield from all_items(operations.all, self)))
 
     @method
     def get_ids(self) -> Operation[list[str]]:
-        """Return all ids: those of a leaf newest first, those of a sorted feed in order."""
-        pages = yield from all_pages(operations.ids, self)
-        return list(dict.fromkeys(chain.from_iterable(pages)))
+        """Return all ids: newest first for a leaf, in the chosen order for a sorted feed."""
+        return list(dict.fromkeys((yield from all_items(operations.ids, self))))
 
     @method
     def publishes(self) -> Operation[int]:
@@ -40,7 +37,7 @@ class ItemFeedBase(ThoonkFeed):
 
     @method
     def retract(self, id: str) -> Operation[None]:  # noqa: A002
-        """Remove an item. Raises ItemDoesNotExist if there is none."""
+        """Remove an item. Raises ItemDoesNotExist if there is no such item."""
         if not (yield from operations.retract(self, id)):
             raise ItemNotFound(self.name, id)
 
@@ -58,9 +55,9 @@ class LeafBase(ItemFeedBase):
         *,
         touch: bool = False,
     ) -> Operation[str]:
-        """Publish an item and return its id; an item with this id is replaced in its position.
+        """Publish an item and return its id; an item that already has this id is replaced in place.
 
-        With touch=True it becomes the newest item.
+        With touch=True, a replaced item becomes the newest item.
         """
         return (yield from operations.publish(self, item, id=id, touch=touch))
 
@@ -93,26 +90,30 @@ class SortedFeedBase(ItemFeedBase):
 
     @method
     def publish_before(self, before_id: str, item: Any) -> Operation[str]:
-        """Publish an item before another one. Raises ItemDoesNotExist if that one is not there."""
+        """Publish an item before another item. Raises ItemDoesNotExist if that item is missing."""
         before = text("before_id", before_id, self.core.limits.name)
         return (yield from operations.publish(self, item, before=before))
 
     @method
     def publish_after(self, after_id: str, item: Any) -> Operation[str]:
-        """Publish an item after another one. Raises ItemDoesNotExist if that one is not there."""
+        """Publish an item after another item. Raises ItemDoesNotExist if that item is missing."""
         after = text("after_id", after_id, self.core.limits.name)
         return (yield from operations.publish(self, item, after=after))
 
     @method
     def edit(self, id: str, item: Any) -> Operation[None]:  # noqa: A002
-        """Replace an item in its position. Raises ItemDoesNotExist if there is none."""
+        """Replace an item but keep its position. Raises ItemDoesNotExist if the item is missing."""
         if not (yield from operations.has(self, id)):
             raise ItemNotFound(self.name, id)
         yield from operations.publish(self, item, id=id)
 
     @method
     def move(self, rel_position: str, id: str) -> Operation[None]:  # noqa: A002
-        """Move an item before another one (":2"), after it ("2:"), to "begin:" or to ":end"."""
+        """Move an item within the feed.
+
+        `rel_position` is ":2" (before item 2), "2:" (after item 2), "begin:" (to the beginning) or
+        ":end" (to the end).
+        """
         if not isinstance(rel_position, str):
             raise InvalidArgument(f"rel_position must be a str, not {type(rel_position).__name__}")
         if rel_position == "begin:":
@@ -131,12 +132,12 @@ class SortedFeedBase(ItemFeedBase):
 
     @method
     def move_before(self, rel_id: str, id: str) -> Operation[None]:  # noqa: A002
-        """Move an item before another one."""
+        """Move an item before another item."""
         yield from operations.move(self, id, before=rel_id)
 
     @method
     def move_after(self, rel_id: str, id: str) -> Operation[None]:  # noqa: A002
-        """Move an item after another one."""
+        """Move an item after another item."""
         yield from operations.move(self, id, after=rel_id)
 
     @method

@@ -10,14 +10,14 @@ from typing import Any
 from headrace.engine.check import choice
 from headrace.errors import InvalidArgument, ServerUnavailable
 from headrace.feeds.values import FeedEvent
+from headrace.operations.channel_listener import Listener
 from headrace.operations.core import Core
-from headrace.operations.listening import Listener
 
 log = logging.getLogger("headrace.compat.thoonk")
-# Seconds before the thread tries a server again that was unavailable.
+# Seconds before the thread listens again after the server was unavailable.
 RETRY_AFTER = 1.0
 
-# By kind of event: the name that thoonk gives it, and the arguments of its handlers.
+# For each kind of event: the name of the event in thoonk, and the arguments for the handlers.
 NOTICES: dict[str, tuple[str, Callable[[FeedEvent], tuple[Any, ...]]]] = {
     "made": ("create", lambda event: (event.feed,)),
     "configured": ("config", lambda event: (event.feed,)),
@@ -36,7 +36,7 @@ def _position(event: FeedEvent) -> str:
 
 
 class ThoonkListener:
-    """The handlers of a Thoonk, and the thread that calls them when feeds change."""
+    """The handlers of a Thoonk, and the thread that calls the handlers when feeds change."""
 
     def __init__(self, listening: Listener[FeedEvent], core: Core) -> None:
         self._listening = listening
@@ -47,7 +47,7 @@ class ThoonkListener:
         self._thread.start()
 
     def add(self, name: str, handler: Callable[..., Any], *, own: bool) -> None:
-        """Add a handler; with own=False, it is not called for changes of this client."""
+        """Add a handler; see Thoonk.register_handler."""
         choice("name", name, NAMES)
         if not callable(handler):
             raise InvalidArgument(f"handler must be callable, not {type(handler).__name__}")
@@ -74,7 +74,7 @@ class ThoonkListener:
                     log.exception("a handler failed: feed %r, event %s", event.feed, event.kind)
 
     def close(self) -> None:
-        """Stop the thread; it calls no more handlers."""
+        """Stop the thread, which then calls no more handlers."""
         self._closed.set()
         self._listening.close()
         if self._thread is not threading.current_thread():

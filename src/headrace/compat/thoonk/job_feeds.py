@@ -1,4 +1,4 @@
-"""Feeds whose items go to one consumer each: ThoonkQueue, and ThoonkJob with jobs by id."""
+"""Feeds that deliver each item to one consumer: ThoonkQueue and ThoonkJob."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from headrace.compat.opening import RunningJob, all_jobs, process_name, read_record
+from headrace.compat.opening import RunningJob, all_jobs, read_record
 from headrace.compat.thoonk.errors import Empty, JobDoesNotExist, JobNotPending
 from headrace.compat.thoonk.registry import ThoonkFeed, check_exists
 from headrace.engine.check import Span
@@ -15,6 +15,7 @@ from headrace.engine.record import Record
 from headrace.errors import FeedNotFound, JobError, JobNotFound, LeaseLost, NoResult, WrongState
 from headrace.operations import finishing, jobs, popping, putting, queues
 from headrace.operations.method import AsyncMethods, SyncMethods, method
+from headrace.operations.sessions import default_worker_name
 from headrace.operations.values import Job
 from headrace.options import JobOptions
 from headrace.transport.drive import Operation
@@ -22,12 +23,12 @@ from headrace.transport.drive import Operation
 # The failure type that Headrace stores for stalled jobs.
 STALLED = "stalled"
 HIGH = -1
-# Each job may have an item of one megabyte.
+# Pages are small because each job may have an item of one megabyte.
 PAGE = 200
 
 
 class ClaimedJob(NamedTuple):
-    """A job that `get` returned: its id, its item, and how often it was cancelled before."""
+    """A job that `get` returned: its id, its item, and how often the job was cancelled before."""
 
     id: str
     item: Any
@@ -52,7 +53,7 @@ class JobFeedBase(ThoonkFeed):
 
     @method
     def put(self, item: Any, priority: float | None = None) -> Operation[str]:
-        """Put an item at the back and return its new id; with priority=HIGH, before the others.
+        """Put an item at the back, or with priority=HIGH before normal items; return the new id.
 
         Raises FeedDoesNotExist if the feed is deleted.
         """
@@ -63,7 +64,7 @@ class JobFeedBase(ThoonkFeed):
         try:
             yield from check_exists(self)
         except FeedNotFound:
-            # The feed was deleted during the put. If the job survived the deletion, remove it.
+            # The feed was deleted during the put. If the job survived the deletion, remove the job.
             if (yield from jobs.cancel(self, job_id)):
                 raise
         return job_id
@@ -72,12 +73,12 @@ class JobFeedBase(ThoonkFeed):
 
     @method
     def get_ids(self) -> Operation[list[str]]:
-        """Return the ids of the items: waiting ones, the next one last; then running, stalled."""
+        """Return the ids of waiting items (the next item last), running items and stalled items."""
         return [job.id for job in (yield from self._all())]
 
     @method
     def get_all(self) -> Operation[dict[str, Any]]:
-        """Return the items by id, in the order of get_ids."""
+        """Return a dict that maps each id to its item, in the order of get_ids."""
         return {job.id: job.data for job in (yield from self._all())}
 
     def _all(self) -> Operation[list[Job]]:
@@ -93,32 +94,24 @@ class JobFeedBase(ThoonkFeed):
 
     @method
     def get_item(self, id: str) -> Operation[Any]:  # noqa: A002 - thoonk's name
-        """Return the item with this id, or None if there is none."""
-        if (yield from self._unfinished(id)) is None:
-            yield from check_exists(self)
-            return None
-        found = yield from jobs.job(self, id)
-        return None if found is None else found.data
+        """Return the item with this id, or None if there is no such item."""
+        found = yield from self._unfinished(id)
+        return None if found is None else self.core.codec.decode(found[1])
 
     @method
     def has_id(self, id: str) -> Operation[bool]:  # noqa: A002
         """Return whether there is an item with this id."""
-        found = yield from self._unfinished(id)
-        if found is None:
-            yield from check_exists(self)
-        return found is not None
+        return (yield from self._unfinished(id)) is not None
 
     @method
     def retract(self, id: str) -> Operation[None]:  # noqa: A002
-        """Remove an item in any state with everything that belongs to it; ignore an unknown id."""
-        if (yield from self._unfinished(id)) is None:
-            yield from check_exists(self)
-        else:
+        """Remove a waiting, running or stalled item and its data; ignore an unknown id."""
+        if (yield from self._unfinished(id)) is not None:
             yield from jobs.cancel(self, id)
 
     def _pop(self, timeout: Span | None) -> Operation[popping.Popped]:
         yield from check_exists(self)
-        worker = process_name()
+        worker = default_worker_name()
         for popped in (yield from popping.pop(self, worker, wait=timeout or None)):
             return popped
         raise Empty(f"no item arrived in feed {self.name!r} within {timeout} seconds")
@@ -127,22 +120,30 @@ class JobFeedBase(ThoonkFeed):
         yield from check_exists(self)
         return (yield from all_jobs(self, state, PAGE))
 
-    def _unfinished(self, job_id: str) -> Operation[Record | None]:
-        """Return the record of a job of this feed, or None if there is none or it is finished."""
-        found = yield from self._record(job_id)
-        return None if found is None or found.state == "complete" else found
+    def _unfinished(self, job_id: str) -> Operation[tuple[Record, bytes] | None]:
+        """Return the record and payload of an unfinished job, or None if the feed has no such job.
 
-    def _record(self, job_id: str) -> Operation[Record | None]:
-        """Return the record of a job of this feed or None; a finished one with a result has one."""
-        record, _ = (yield from read_record(self.core, job_id)) or (None, b"")
-        return record if record is not None and record.queue == self.name else None
+        Raises FeedDoesNotExist if the feed is deleted.
+        """
+        found = yield from self._record(job_id)
+        return None if found is None or found[0].state == "complete" else found
+
+    def _record(self, job_id: str) -> Operation[tuple[Record, bytes] | None]:
+        """Return the record and payload of a finished or unfinished job of this feed, or None.
+
+        Raises FeedDoesNotExist if the feed is deleted.
+        """
+        found = yield from read_record(self.core, job_id)
+        if found is not None and found[0].queue == self.name:
+            return found
+        yield from check_exists(self)
+        return None
 
     def _existing(self, job_id: str) -> Operation[Record]:
         found = yield from self._unfinished(job_id)
         if found is None:
-            yield from check_exists(self)
             raise JobNotFound(job_id)
-        return found
+        return found[0]
 
 
 class ThoonkQueueBase(JobFeedBase):
@@ -152,7 +153,7 @@ class ThoonkQueueBase(JobFeedBase):
 
     @method
     def get(self, timeout: Span | None = 0) -> Operation[Any]:
-        """Remove and return the oldest item; wait up to `timeout` seconds, 0 without a limit.
+        """Remove and return the oldest item; wait up to `timeout` seconds (0: no limit).
 
         Raises Empty if no item arrives in time.
         """
@@ -163,7 +164,7 @@ class ThoonkQueueBase(JobFeedBase):
 
 
 class ThoonkQueue(ThoonkQueueBase, SyncMethods):
-    """A queue: `get` returns an item and removes it."""
+    """A queue: `get` returns an item and removes the item from the queue."""
 
 
 class AsyncThoonkQueue(ThoonkQueueBase, AsyncMethods):
@@ -177,7 +178,7 @@ class ThoonkJobBase(JobFeedBase):
 
     @method
     def get(self, timeout: Span | None = 0) -> Operation[ClaimedJob]:
-        """Return the oldest job, which is then running; wait up to `timeout`, 0 for no limit.
+        """Return the oldest job and mark it as running; wait up to `timeout` seconds (0: no limit).
 
         Raises Empty if no job arrives in time.
         """
@@ -187,9 +188,9 @@ class ThoonkJobBase(JobFeedBase):
 
     @method
     def finish(self, id: str, result: Any = finishing.NO_RESULT) -> Operation[None]:  # noqa: A002
-        """Finish a running job, even if another client got it; keep a result for get_result.
+        """Finish a running job, even a job of another client; store a result for get_result.
 
-        An empty result is a result too. Raises JobDoesNotExist if the job is not running.
+        An empty result counts as a result. Raises JobDoesNotExist if the job is not running.
         """
         with _refused_as(JobDoesNotExist, id, "running"):
             yield from self._existing(id)
@@ -197,14 +198,14 @@ class ThoonkJobBase(JobFeedBase):
 
     @method
     def get_result(self, id: str, timeout: Span | None = 0) -> Operation[tuple[Any, Any]]:  # noqa: A002
-        """Remove and return the item and the result of a job; wait up to `timeout`, 0 for no limit.
+        """Remove and return a job's item and result; wait up to `timeout` seconds (0: no limit).
 
-        Raises Empty if the result does not arrive in time or cannot arrive: the job is stalled, it
-        was finished without a result, or another client has taken the result.
+        Raises Empty if the result does not arrive in time. Also raises Empty if no result can
+        arrive: the job is stalled or was finished without a result, or another client has removed
+        the result.
         """
         if (yield from self._record(id)) is None:
-            # `put` makes the ids, so an id that is unknown now stays unknown.
-            yield from check_exists(self)
+            # `put` generates the ids, so no later job can get an id that is unknown now.
             raise Empty(
                 f"no result: job {id!r} is not in this feed or was finished without a result"
             )
@@ -216,9 +217,9 @@ class ThoonkJobBase(JobFeedBase):
 
     @method
     def cancel(self, id: str) -> Operation[None]:  # noqa: A002
-        """Return a running job to the back of the queue and count it as cancelled.
+        """Move a running job to the back of the queue and increase its cancel count.
 
-        The next consumer receives the count. Raises JobNotPending if the job is not running.
+        The next consumer receives the cancel count. Raises JobNotPending if the job is not running.
         """
         with _refused_as(JobNotPending, id, "running"):
             yield from self._existing(id)
@@ -226,7 +227,7 @@ class ThoonkJobBase(JobFeedBase):
 
     @method
     def stall(self, id: str) -> Operation[None]:  # noqa: A002
-        """Set a running job aside until it is retried.
+        """Stall a running job, so that no consumer gets the job until it is retried.
 
         Raises JobDoesNotExist if the job is not running.
         """
@@ -238,7 +239,7 @@ class ThoonkJobBase(JobFeedBase):
 
     @method
     def retry(self, id: str) -> Operation[None]:  # noqa: A002
-        """Put a stalled job at the back and reset its cancel count.
+        """Put a stalled job at the back of the queue and reset its cancel count.
 
         Raises JobDoesNotExist if the job is not stalled.
         """
@@ -248,7 +249,7 @@ class ThoonkJobBase(JobFeedBase):
 
     @method
     def get_claimed(self) -> Operation[dict[str, datetime]]:
-        """Return the running jobs by id, each with the time since when it is held."""
+        """Return the ids of the running jobs, each with the time when the job was claimed."""
         return {job.id: _popped_at(job) for job in (yield from self._in_state("running"))}
 
     @method
@@ -276,7 +277,7 @@ class ThoonkJobBase(JobFeedBase):
 
 
 class ThoonkJob(ThoonkJobBase, SyncMethods):
-    """A feed of jobs: a consumer gets one, then finishes, cancels or stalls it by id."""
+    """A feed of jobs: a consumer gets a job, then finishes, cancels or stalls the job by id."""
 
 
 class AsyncThoonkJob(ThoonkJobBase, AsyncMethods):

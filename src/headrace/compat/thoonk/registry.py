@@ -1,25 +1,25 @@
 """Create, open, configure and delete feeds of thoonk.
 
-Every feed of thoonk is a feed of Headrace that stores its config as the `about` text. One step
-makes, configures or deletes a feed together with its config and publishes the change. The items of
-a queue or of jobs are in the Headrace queue of the same name.
+Each thoonk feed is a Headrace feed whose `about` text is the thoonk config. So Headrace creates,
+configures or deletes a feed together with its config, and publishes the change, in one step. The
+items of a queue or of a feed of jobs are in the Headrace queue of the same name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 
-from headrace.compat.opening import all_pages, is_configured
+from headrace.compat.opening import decode_json, is_configured
 from headrace.compat.thoonk.errors import NotAllowed
 from headrace.errors import FeedExists, FeedNotFound, InvalidArgument, QueueNotFound
 from headrace.feeds import operations
 from headrace.operations import queues
 from headrace.operations.core import Core
+from headrace.operations.paging import all_items
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import QueueRef
 from headrace.transport.drive import Operation
@@ -29,7 +29,7 @@ FeedConfig = dict[str, Any]
 LEAF = "leaf"
 SORTED = "sorted_feed"
 PROFILES = {"queue": "fifo", "job": "manual"}
-# The document calls a plain feed a leaf, and the code of thoonk calls it a feed.
+# The thoonk document calls a plain feed a leaf, and the thoonk code calls it a feed.
 TYPES = {LEAF: LEAF, "feed": LEAF, SORTED: SORTED, "queue": "queue", "job": "job"}
 
 
@@ -55,7 +55,7 @@ class ThoonkFeed:
 
 
 def read_feed(core: Core, name: str) -> Operation[TypedConfig]:
-    """Return the type and config of a feed. Raises FeedDoesNotExist if there is none."""
+    """Return the type and config of a feed. Raises FeedDoesNotExist if the feed is missing."""
     found = yield from operations.info(core, operations.check_feed(core, name))
     if found is None:
         raise FeedNotFound(name)
@@ -63,7 +63,7 @@ def read_feed(core: Core, name: str) -> Operation[TypedConfig]:
 
 
 def decode_config(found: operations.FeedInfo) -> TypedConfig:
-    """Return the type and config of a feed, derived from its settings if thoonk did not make it."""
+    """Return a feed's type and config; without a thoonk config, derive both from the settings."""
     fields = found.fields
     config: Any = None
     with suppress(msgspec.DecodeError, RecursionError):
@@ -80,18 +80,15 @@ def _is_type(given: object) -> bool:
 
 
 def check_exists(feed: ThoonkFeed) -> Operation[None]:
-    """Raise FeedDoesNotExist unless the feed exists and has its type still."""
+    """Raise FeedDoesNotExist unless the feed exists and still has the same type."""
     if (yield from read_feed(feed.core, feed.name)).type != feed.type:
         raise FeedNotFound(feed.name)
 
 
 def parse_config(config: Mapping[str, Any] | str | None, default_type: str) -> TypedConfig:
-    """Return a config from a dict or JSON. Raises InvalidArgument if its type is unknown."""
+    """Parse a config from a dict or JSON. Raises InvalidArgument if the type is unknown."""
     if isinstance(config, str):
-        try:
-            config = msgspec.json.decode(config)
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-            raise InvalidArgument(f"config is not JSON: {error}") from error
+        config = decode_json("config", config)
     if config is not None and not isinstance(config, Mapping):
         raise InvalidArgument(f"config must be a dict or JSON, not {type(config).__name__}")
     whole = {"type": default_type, **(config or {})}
@@ -103,8 +100,11 @@ def parse_config(config: Mapping[str, Any] | str | None, default_type: str) -> T
 
 
 def _feed_settings(core: Core, wanted: TypedConfig) -> FeedConfig:
-    """Return the settings of the Headrace feed: the config as text, and the greatest length."""
-    about = _encode(wanted.config)
+    """Return the settings of the Headrace feed: the config as text, and the maximum length."""
+    try:
+        about = msgspec.json.encode(wanted.config).decode()
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"config cannot be encoded as JSON: {error}") from error
     if len(about.encode()) > core.limits.message:
         raise InvalidArgument(
             f"config must have at most {core.limits.message} bytes, not {len(about)}"
@@ -115,15 +115,8 @@ def _feed_settings(core: Core, wanted: TypedConfig) -> FeedConfig:
     return {"about": about, "max_length": max_length}
 
 
-def _encode(config: FeedConfig) -> str:
-    try:
-        return msgspec.json.encode(config).decode()
-    except (TypeError, ValueError) as error:
-        raise InvalidArgument(f"config cannot be encoded as JSON: {error}") from error
-
-
 def create(client: ClientLike, name: str, config: Mapping[str, Any] | str | None) -> Operation[str]:
-    """Create a feed with its config and return its type. Raises FeedExists if there is one."""
+    """Create a feed with this config and return its type. Raises FeedExists if the feed exists."""
     core = client.core
     operations.check_feed(core, name)
     wanted = parse_config(config, LEAF)
@@ -141,9 +134,9 @@ def create(client: ClientLike, name: str, config: Mapping[str, Any] | str | None
 def open_as(
     client: ClientLike, name: str, config: Mapping[str, Any] | str | None, type_name: str
 ) -> Operation[None]:
-    """Open a feed of a type, or create it with this config if there is none.
+    """Open a feed of this type. If the feed does not exist, create it with this config.
 
-    Raises NotAllowed if there is a feed of another type.
+    Raises NotAllowed if the existing feed has another type.
     """
     wanted = parse_config(config, type_name)
     if wanted.type != type_name:
@@ -156,22 +149,24 @@ def open_as(
     found = yield from read_feed(client.core, name)
     if found.type != type_name:
         raise NotAllowed(
-            name, f"has type {found.type}, not {type_name}; open it as that or use another name"
+            name,
+            f"has type {found.type}, not {type_name}; open it as {found.type} or use another name",
         )
     yield from ensure_queue(client.core, name, type_name)
 
 
 def open_by_name(client: ClientLike, name: str) -> Operation[str]:
-    """Open a feed with the type in its config and return the type."""
+    """Open a feed, and return the type that the feed's config names."""
     found = yield from read_feed(client.core, name)
     yield from ensure_queue(client.core, name, found.type)
     return found.type
 
 
 def ensure_queue(core: Core, name: str, type_name: str) -> Operation[None]:
-    """Give the queue of a feed its profile, unless it has settings.
+    """Give a feed's queue the settings for the type of the feed, unless the queue has settings.
 
-    Every open does this, so a creator that died halfway makes no difference.
+    Each client that opens a feed calls this function, because the creator of the feed may have died
+    before this step.
     """
     if type_name in PROFILES:
         queue = QueueRef(core, name)
@@ -180,7 +175,7 @@ def ensure_queue(core: Core, name: str, type_name: str) -> Operation[None]:
 
 
 def _check_queue(queue: QueueRef, type_name: str) -> Operation[bool]:
-    """Return whether the queue has settings. Raises NotAllowed if they do not fit the type."""
+    """Return whether the queue has settings. Raises NotAllowed if they do not match the type."""
     if not (yield from is_configured(queue)):
         return False
     if (yield from queues.settings(queue))["removes"] is not (type_name == "queue"):
@@ -193,7 +188,7 @@ def _check_queue(queue: QueueRef, type_name: str) -> Operation[bool]:
 
 
 def delete_feed(client: ClientLike, feed: str) -> Operation[None]:
-    """Delete a feed with all its items and jobs. Raises FeedDoesNotExist if there is none."""
+    """Delete a feed with its items and jobs. Raises FeedDoesNotExist if the feed is missing."""
     core = client.core
     found = yield from read_feed(core, feed)
     target = ThoonkFeed(core, feed)
@@ -202,13 +197,13 @@ def delete_feed(client: ClientLike, feed: str) -> Operation[None]:
             yield from queues.delete(target)
     yield from operations.delete(target)
     if found.type in PROFILES:
-        # A client may have put a job between the two steps.
+        # A client may have put a job after the first deletion of the queue.
         with suppress(QueueNotFound):
             yield from queues.delete(target)
 
 
 def set_config(client: ClientLike, feed: str, config: Mapping[str, Any] | str) -> Operation[None]:
-    """Replace the config of a feed, a dict or JSON. Raises NotAllowed if the type changes."""
+    """Replace the config of a feed with a dict or JSON. Raises NotAllowed if the type changes."""
     core = client.core
     found = yield from read_feed(core, feed)
     wanted = parse_config(config, found.type)
@@ -223,7 +218,7 @@ def set_config(client: ClientLike, feed: str, config: Mapping[str, Any] | str) -
 
 
 def get_config(client: ClientLike, feed: str) -> Operation[FeedConfig]:
-    """Return the config of a feed. Raises FeedDoesNotExist if there is none."""
+    """Return the config of a feed. Raises FeedDoesNotExist if there is no such feed."""
     return (yield from read_feed(client.core, feed)).config
 
 
@@ -234,4 +229,4 @@ def feed_exists(client: ClientLike, feed: str) -> Operation[bool]:
 
 def get_feeds(client: ClientLike) -> Operation[set[str]]:
     """Return the names of all feeds."""
-    return set(chain.from_iterable((yield from all_pages(operations.feeds, client))))
+    return set((yield from all_items(operations.feeds, client)))

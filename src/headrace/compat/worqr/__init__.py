@@ -1,4 +1,4 @@
-"""The API of worqr: workers with heartbeats; the tasks of a dead worker return to the front."""
+"""The API of worqr: if a worker sends no heartbeats, its tasks return to the front of the queue."""
 
 from headrace.compat.worqr.client import AsyncWorqr, Worqr
 from headrace.compat.worqr.tasks import WorqrProcess as Process

@@ -1,4 +1,4 @@
-"""The threads of a Worqr: they keep its workers alive, receive notices and call handlers."""
+"""Threads that keep the workers of a Worqr alive, receive notices and call handlers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any
 from headrace.compat.worqr.notices import Notice, waiting_notice
 from headrace.errors import HeadraceError, SessionEnded
 from headrace.operations import sessions
+from headrace.operations.channel_listener import ListeningState, receive
 from headrace.operations.core import Core
 from headrace.operations.housekeeping import sweep
-from headrace.operations.listening import ListeningState, receive
 from headrace.operations.queues import QueueRef
 from headrace.operations.requests import LONGEST_PAUSE
 from headrace.transport.drive import drive
@@ -29,7 +29,7 @@ log = logging.getLogger("headrace")
 
 @dataclass(slots=True)
 class LocalWorker:
-    """A worker that this Worqr started, and the queues it works on."""
+    """A worker that this Worqr started, and the queues that the worker works on."""
 
     core: Core
     worker: str
@@ -41,7 +41,7 @@ class LocalWorker:
 class WorqrBackground:
     """The workers, subscriptions and handlers of a Worqr, and the threads that serve them.
 
-    There is one thread for each worker and for each queue, and one that calls the handlers.
+    Each worker and each queue has its own thread, and one more thread calls the handlers.
     """
 
     def __init__(self, core: Core, heartbeat: float, cleanup: float) -> None:
@@ -57,14 +57,16 @@ class WorqrBackground:
         self._notifier: threading.Thread | None = None
 
     def worker(self, name: str) -> LocalWorker:
-        """Return a worker. Raises SessionEnded if it was not started here or has ended."""
-        try:
-            return self.workers[name]
-        except KeyError:
-            raise SessionEnded(name) from None
+        """Return a worker of this Worqr.
+
+        Raises SessionEnded if the worker was not started or has ended.
+        """
+        if name not in self.workers:
+            raise SessionEnded(name)
+        return self.workers[name]
 
     def add_worker(self, worker: LocalWorker) -> None:
-        """Keep a worker alive from now on, in place of a former one of this name."""
+        """Keep a worker alive from now on; replace a former worker of the same name."""
         with self._lock:
             former = self.workers.get(worker.worker)
             if former is not None:
@@ -81,7 +83,10 @@ class WorqrBackground:
         self.drop_unused_subscriptions()
 
     def add_subscription(self, queue: str, state: ListeningState[Notice]) -> None:
-        """Deliver the notices of a queue to its handlers; end a second subscription to a queue."""
+        """Deliver the notices of a new subscription to the handlers of its queue.
+
+        If the queue already has a subscription, end the new subscription (`state`).
+        """
         with self._lock:
             if self.subscriptions.setdefault(queue, state) is state:
                 self._start_thread(f"queue {queue}", partial(self._deliver, queue, state))
@@ -97,7 +102,7 @@ class WorqrBackground:
             _end(state)
 
     def notify(self, queue: str, kind: str, message: Any) -> None:
-        """Call the handlers of a queue one after another, in a thread of their own."""
+        """Call the handlers of a queue one after another in the handler thread."""
         if not self.handlers.get(queue):
             return
         with self._lock:
@@ -106,14 +111,14 @@ class WorqrBackground:
         self._notices.put((queue, kind, message))
 
     def close(self, *, end_sessions: bool) -> None:
-        """Stop all threads. End the sessions of the workers too, except of permanent ones."""
+        """Stop all threads. With `end_sessions`, also end the sessions of the workers."""
         for worker in list(self.workers.values()):
             self.remove_worker(worker)
             if end_sessions:
                 with suppress(HeadraceError):
                     drive(self.core.transport, sessions.end(worker))
         self._join([thread for thread in self._threads if thread is not self._notifier])
-        # The threads that could notify have ended, so the notifier can end too.
+        # All threads that could call `notify` have ended, so the handler thread can end too.
         notifier, self._notifier = self._notifier, None
         if notifier is not None:
             self._notices.put(None)
@@ -144,7 +149,7 @@ class WorqrBackground:
                     swept = time.monotonic()
                     drive(self.core.transport, sweep(worker))
             except SessionEnded:
-                log.warning("session of worker %r ended: it must restart", worker.worker)
+                log.warning("session of worker %r ended: the worker must restart", worker.worker)
                 self.remove_worker(worker)
             except HeadraceError as error:
                 log.warning("cannot renew the session of worker %r: %s", worker.worker, error)
@@ -154,7 +159,7 @@ class WorqrBackground:
         target = QueueRef(self.core, queue)
         while not state.ended:
             try:
-                # After a silence, check for work that waits: a notice may have been lost.
+                # If no notice arrives, check for waiting tasks: a notice may have been lost.
                 notices = drive(transport, receive(state)) or drive(
                     transport, waiting_notice(target)
                 )
@@ -167,7 +172,7 @@ class WorqrBackground:
                 if not state.closed:
                     self.notify(queue, kind, message)
         if state.closed:
-            # The loop may have subscribed again after the first end.
+            # The loop may have subscribed again after `_end` ended the subscription.
             state.subscription.end()
 
     def _call_handlers(self) -> None:

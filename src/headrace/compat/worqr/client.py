@@ -1,4 +1,4 @@
-"""The Worqr client, sync and async."""
+"""The sync and async Worqr clients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ MAX_NAME = Limits().name
 
 
 def _namespace(client: Client | AsyncClient | str, prefix: str | None) -> str:
-    """Return the namespace of a key prefix; a client that is passed in has one already."""
+    """Return the namespace for a key prefix.
+
+    If `client` is not a URL, the prefix must be None or the namespace of the client.
+    """
     if isinstance(client, Client | AsyncClient) and prefix not in (None, client.core.namespace):
         raise InvalidArgument(
             f"the client has namespace {client.core.namespace!r}, not {prefix!r}: omit "
@@ -41,8 +44,8 @@ def _worker_id(given: str | None) -> str:
 class Worqr(WorqrBase, CompatClient):
     """Queues of tasks, with workers that background threads keep alive.
 
-    `redisKeyPrefix` is the namespace. Intervals are milliseconds. `workerTimeout` is seconds; a
-    negative one makes a permanent worker, which ends only when a client fails it.
+    `redisKeyPrefix` is the namespace. Intervals are in milliseconds. `workerTimeout` is in seconds;
+    a worker with a negative timeout is permanent and ends only when a client calls failWorker.
     """
 
     def __init__(
@@ -63,7 +66,9 @@ class Worqr(WorqrBase, CompatClient):
             if number(name, interval) <= 0:
                 raise InvalidArgument(f"{name} must be more than 0 milliseconds, not {interval}")
         if number("workerTimeout", workerTimeout) == 0:
-            raise InvalidArgument("workerTimeout must not be 0; negative is a permanent worker")
+            raise InvalidArgument(
+                "workerTimeout must not be 0; use a negative value for a permanent worker"
+            )
         self.workerHeartbeatInterval = workerHeartbeatInterval
         self.workerTimeout = workerTimeout
         self.workerCleanupInterval = workerCleanupInterval
@@ -74,7 +79,7 @@ class Worqr(WorqrBase, CompatClient):
 
     @method
     def startWorker(self, worker: str | None = None) -> Operation[None]:
-        """Register a worker and keep it alive in the background until failWorker."""
+        """Register a worker and keep it alive in the background until failWorker is called."""
         name = self._worker_name(worker)
         ttl = None if self.workerTimeout < 0 else self.workerTimeout
         token = yield from sessions.start(self, name, ttl=ttl)
@@ -82,7 +87,7 @@ class Worqr(WorqrBase, CompatClient):
 
     @method
     def keepWorkerAlive(self, worker: str | None = None) -> Operation[None]:
-        """Renew the session of a worker. Raises SessionEnded if it has ended."""
+        """Renew the session of a worker. Raises SessionEnded if the session has ended."""
         local = self.background.worker(self._worker_name(worker))
         yield from self._unless_ended(local, sessions.renew(local))
 
@@ -90,7 +95,8 @@ class Worqr(WorqrBase, CompatClient):
     def startWork(self, worker: str, queue: str | None = None) -> Operation[None]:
         """Let a worker start tasks of a queue, and call the handlers of the queue from now on.
 
-        startWork(queue) uses the worker of this instance. Raises SessionEnded if it is not alive.
+        startWork(queue) uses the worker of this instance. Raises SessionEnded if the worker is not
+        alive.
         """
         local, target = self._worker_and_queue(worker, queue)
         yield from ensure_profile(target, "task")
@@ -103,9 +109,10 @@ class Worqr(WorqrBase, CompatClient):
 
     @method
     def stopWork(self, worker: str, queue: str | None = None) -> Operation[None]:
-        """Let a worker stop working on a queue and return its tasks to the front of the queue.
+        """Stop a worker's work on a queue, and return the worker's tasks to the front of the queue.
 
-        stopWork(queue) uses the worker of this instance. Raises SessionEnded if it is not alive.
+        stopWork(queue) uses the worker of this instance. Raises SessionEnded if the worker is not
+        alive.
         """
         local, target = self._worker_and_queue(worker, queue)
         yield from self._unless_ended(local, sessions.unserve(local, target.name))
@@ -114,7 +121,7 @@ class Worqr(WorqrBase, CompatClient):
 
     @method
     def failWorker(self, worker: str | None = None) -> Operation[None]:
-        """End a worker of this or another instance; its tasks return to the front of their queues.
+        """End a worker of any instance, and return the worker's tasks to the front of their queues.
 
         Raises SessionEnded if the worker is not alive.
         """
@@ -140,7 +147,7 @@ class Worqr(WorqrBase, CompatClient):
         return self.background.worker(self._worker_name(name)), QueueRef(self.core, queue)
 
     def _unless_ended(self, worker: LocalWorker, operation: Operation[T]) -> Operation[T]:
-        """Run an operation of a worker; if its session has ended, forget the worker."""
+        """Run an operation of a worker; if the session has ended, remove the worker."""
         try:
             return (yield from operation)
         except SessionEnded:
@@ -153,22 +160,22 @@ class Worqr(WorqrBase, CompatClient):
         return local is not None and queue in local.queues
 
     def on(self, queue: str, handler: Handler) -> None:
-        """Call handler(type, message) at every notice of a queue, from startWork on.
+        """Call handler(type, message) for every notice of a queue after startWork is called.
 
-        The types are work (with the number of tasks), cancel (with the task), delete, and done
-        (with a dict of workerId, task and result).
+        The types are work (the message is the number of tasks), cancel (the task), delete (None)
+        and done (a dict of workerId, task and result).
         """
         if not callable(handler):
             raise InvalidArgument(f"handler must be callable, not {type(handler).__name__}")
         self.background.handlers.setdefault(text("queue", queue, MAX_NAME), []).append(handler)
 
     def removeListener(self, queue: str, handler: Handler) -> None:
-        """Stop calling a handler; ignore one that was never added."""
+        """Stop calling a handler; ignore a handler that was never added."""
         with suppress(ValueError):
             self.background.handlers.get(queue, []).remove(handler)
 
     def close(self) -> None:
-        """Fail the workers of this instance, except permanent ones, and stop its threads."""
+        """Stop the threads, and end the workers of this instance unless they are permanent."""
         self.background.close(end_sessions=self.workerTimeout > 0)
         super().close()
 

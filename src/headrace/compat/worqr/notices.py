@@ -8,10 +8,12 @@ from typing import Any
 
 import msgspec
 
+from headrace.engine import keys
 from headrace.errors import Unreadable
 from headrace.operations import queues
+from headrace.operations.channel_listener import ListeningState, subscribe
 from headrace.operations.core import Core
-from headrace.operations.listening import ListeningState, subscribe
+from headrace.operations.lease_watch import CHECK_EVERY
 from headrace.operations.protocols import QueueLike
 from headrace.operations.queues import QueueRef
 from headrace.transport.drive import Operation, Send
@@ -20,22 +22,19 @@ Notice = tuple[str, Any]
 
 log = logging.getLogger("headrace")
 
-# Seconds without a notice after which a worker checks for waiting tasks.
-CHECK_EVERY = 5.0
-
 
 def done_channel(queue: QueueLike) -> tuple[int, str]:
-    """Return the channel for notices of finished tasks, and its shard."""
+    """Return the shard and the name of the channel for notices of finished tasks."""
     core = queue.core
-    return core.channel(core.shard_of(queue.name), "done", queue.name)
+    return core.channel(core.shard_of(queue.name), keys.done_channel, queue.name)
 
 
 def publish_done(
     queue: QueueLike, worker: str, task: bytes, result: bytes | None
 ) -> Operation[None]:
-    """Publish once that a task is finished; the notice is a hint and may be lost.
+    """Publish a notice that a task is finished; the notice is sent only once and may be lost.
 
-    The task is finished by now, so the worker gets no error if publishing fails.
+    The task is already finished, so the worker gets no error if publishing fails.
     """
     shard, channel = done_channel(queue)
     message = msgspec.msgpack.encode((worker, task, result))
@@ -43,16 +42,16 @@ def publish_done(
 
 
 def listen(queue: QueueRef) -> Operation[ListeningState[Notice]]:
-    """Subscribe to the notices of a queue; tasks that wait already count as work."""
+    """Subscribe to the notices of a queue; tasks that already wait cause a work notice."""
     core = queue.core
     done = done_channel(queue)
-    channels = [core.channel(shard, "queue", queue.name) for shard in range(core.shards)]
+    channels = [core.channel(shard, keys.queue_channel, queue.name) for shard in range(core.shards)]
 
     def read(channel: str, message: bytes) -> Iterable[Notice]:
         try:
             return _read_done(core, message) if channel == done[1] else _read(core, message)
         except (Unreadable, msgspec.DecodeError, ValueError) as error:
-            # Any client may publish here, so an unreadable message must not stop the thread.
+            # Any client may publish to the channel, so a bad message must not stop the thread.
             log.warning("ignored a notice of queue %r: %s", queue.name, error)
             return []
 

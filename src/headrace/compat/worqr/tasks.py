@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from headrace.compat.opening import (
     RunningJob,
     all_jobs,
-    all_pages,
     ensure_profile,
     is_configured,
     read_record,
@@ -20,6 +19,7 @@ from headrace.errors import InvalidArgument, JobNotFound, LeaseLost, SessionRequ
 from headrace.operations import finishing, jobs, matching, popping, putting, queues, sessions
 from headrace.operations.core import Core
 from headrace.operations.method import method
+from headrace.operations.paging import all_items
 from headrace.operations.queues import QueueRef, all_queues
 from headrace.operations.values import Job
 from headrace.options import JobOptions
@@ -46,14 +46,14 @@ class WorqrBase:
         return False
 
     def _worker_name(self, worker: str | None) -> str:
-        """Return the name of a worker; the default is that of the client."""
+        """Return the name of a worker; the default is the worker of this instance."""
         return self.workerId if worker is None else text("worker", worker, self.core.limits.name)
 
     @method
     def enqueue(self, task: Any, queue: str, *, unique: bool = False) -> Operation[None]:
-        """Add a task, or a list of tasks in order, at the back and notify the workers of the queue.
+        """Add a task, or a list of tasks in order, to the back of a queue; notify the workers.
 
-        Raises JobExists for a unique task while an equal one is waiting or running.
+        Raises JobExists for a unique task while an equal task is waiting or running.
         """
         target = QueueRef(self.core, queue)
         yield from ensure_profile(target, "task")
@@ -66,7 +66,7 @@ class WorqrBase:
 
     @method
     def startTask(self, queue: str, worker: str | None = None) -> Operation[WorqrProcess | None]:
-        """Move the next task to a process of the worker, or return None if no task is waiting.
+        """Start the next task as a new process of the worker; return None if no task is waiting.
 
         Raises SessionRequired unless the worker is started and has started work on the queue.
         """
@@ -82,18 +82,18 @@ class WorqrBase:
 
     @method
     def stopTask(self, process: str) -> Operation[None]:
-        """Return the task of a process to the front of its queue.
+        """Return the task of a process to the front of the task's queue.
 
-        Raises LeaseLost if the process has ended, and JobNotFound if the task is gone.
+        Raises LeaseLost if the process has ended, and JobNotFound if the task does not exist.
         """
         running, _, _ = yield from _running(self.core, process)
         yield from finishing.release(running)
 
     @method
     def finishTask(self, process: str, result: Any = None) -> Operation[None]:
-        """Finish a process and its task, and notify the workers of the queue of the result.
+        """Finish a process and its task, and send the result to the workers of the queue.
 
-        Raises LeaseLost if the process has ended, and JobNotFound if the task is gone.
+        Raises LeaseLost if the process has ended, and JobNotFound if the task does not exist.
         """
         running, record, payload = yield from _running(self.core, process)
         yield from finishing.complete(running, finishing.NO_RESULT if result is None else result)
@@ -103,7 +103,7 @@ class WorqrBase:
 
     @method
     def cancelTasks(self, queue: str, task: Any) -> Operation[None]:
-        """Remove from a queue every waiting or running task that equals this one."""
+        """Remove all waiting and running tasks that equal `task` from a queue."""
         yield from matching.cancel_matching(QueueRef(self.core, queue), task)
 
     @method
@@ -116,7 +116,7 @@ class WorqrBase:
 
     @method
     def getQueues(self) -> Operation[list[str]]:
-        """Return the queues, in the order of their first use."""
+        """Return the names of the queues in the order of their first use."""
         return (yield from all_queues(self.core))
 
     @method
@@ -126,20 +126,19 @@ class WorqrBase:
 
     @method
     def peekTask(self, queue: str) -> Operation[Any]:
-        """Return the next task of a queue without removing it, or None if there is none."""
+        """Return the next task of a queue without removing it, or None if no task is waiting."""
         found = yield from popping.peek(QueueRef(self.core, queue))
         return found[0].data if found else None
 
     @method
     def getTasks(self, queue: str) -> Operation[list[Any]]:
-        """Return the waiting tasks of a queue, the next one first."""
+        """Return the waiting tasks of a queue, the next task first."""
         return [job.data for job in (yield from all_jobs(QueueRef(self.core, queue), "waiting"))]
 
     @method
     def getWorkers(self) -> Operation[list[str]]:
         """Return the names of the workers that are alive."""
-        pages = yield from all_pages(sessions.workers, self)
-        return [worker.name for workers in pages for worker in workers]
+        return [worker.name for worker in (yield from all_items(sessions.workers, self))]
 
     @method
     def getProcesses(self) -> Operation[list[str]]:
@@ -151,7 +150,7 @@ class WorqrBase:
 
     @method
     def getMatchingProcesses(self, task: Any) -> Operation[list[str]]:
-        """Return the ids of the processes of all queues whose task equals this one."""
+        """Return the ids of all processes, in all queues, whose task equals `task`."""
         ids: list[str] = []
         for queue in (yield from all_queues(self.core)):
             ids += yield from matching.matching(QueueRef(self.core, queue), task)
@@ -161,7 +160,7 @@ class WorqrBase:
 
 
 def _running(core: Core, process: str) -> Operation[tuple[RunningJob, Record, bytes]]:
-    """Return the delivery of a process, its record and its payload."""
+    """Return the running job of a process, with the record and the payload of the job."""
     job_id, attempt = _delivery(process)
     found = yield from read_record(core, job_id)
     if found is None:

@@ -1,1 +1,4 @@
-"""Spark executors as workers: tasks that lease jobs in batches and process them."""
+"""Spark executors as workers: tasks that lease jobs in batches and process them.
+
+Internal: the API may change without notice.
+"""

@@ -1,7 +1,7 @@
 """Jobs as a table, for the user's function.
 
-The columns are those of COLUMNS, then data.<field> for each field of the data. Data that are not
-objects become one column, data.
+The table has the columns in COLUMNS, then a column data.<field> for each field of the data. Data
+that is not an object becomes a single column with the name data.
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ _WHOLE = pa.decimal128(20, 0)
 
 
 class JobRow(NamedTuple):
-    """One job, as the function gets it with frame="rows"."""
+    """One job. With frame="rows", `work` calls the function with a JobRow.
+
+    `attempt` is the attempt number, starting at 1.
+
+        counts = headrace.spark.work(spark, "letters", lambda row: row.data["to"], frame="rows")
+    """
 
     id: str
     attempt: int
@@ -40,9 +45,9 @@ class JobRow(NamedTuple):
 def tabular(
     rows: Sequence[JobRow], schema: pa.Schema | None
 ) -> tuple[list[tuple[Sequence[JobRow], pa.Table]], dict[str, Discard]]:
-    """Return rows as tables, and the rows that fit into none with the reason.
+    """Return rows as tables, and an error for each row that does not fit into a table.
 
-    There is one table if all rows fit together.
+    If all rows have compatible types, there is only one table.
     """
     tables: list[tuple[Sequence[JobRow], pa.Table]] = []
     misfits: dict[str, Discard] = {}
@@ -88,9 +93,12 @@ def _typed(data: Sequence[Any], schema: pa.Schema) -> pa.Array:
 
 
 def _as_written(wanted: pa.DataType) -> pa.DataType:
-    """Return the type of the decoded values: JSON has no timestamps and no decimals."""
+    """Return the type that decoded JSON values have before the cast to the wanted type.
+
+    JSON has no timestamps and no decimals, so such values are strings.
+    """
     if pa.types.is_integer(wanted):
-        # Arrow would silently truncate a fraction to an integer.
+        # With an integer type, Arrow would silently truncate a fraction.
         return _WHOLE
     if pa.types.is_temporal(wanted) or pa.types.is_decimal(wanted):
         return pa.string()

@@ -1,7 +1,7 @@
 """Call the user's function with jobs, and convert its return value to one outcome for each job.
 
-An outcome is a value, which becomes the result of the job; an exception, which fails the job as if
-it had been raised; or Next, which moves the job to another queue.
+An outcome is a value, an exception or a Next. A value becomes the result of the job. An exception
+fails the job as if a task had raised the exception. A Next moves the job to another queue.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ FAILURE, MESSAGE, RETRY_IN, NEXT = "failure", "message", "retry_in", "next"
 JOB_COLUMNS = frozenset(COLUMNS.names)
 OUTCOME_COLUMNS = frozenset((FAILURE, MESSAGE, RETRY_IN, NEXT))
 
-# The most calls with parts of one table. A poison job among a thousand is found in twenty calls; a
-# function that always fails must not be called without end.
+# The maximum number of times to call the function for one table and its parts. Finding a poison job
+# among a thousand jobs takes about 20 calls. The limit protects against a function that always
+# fails.
 MOST_CALLS = 64
 
 FUNCTION_FAILS = (Exception, SystemExit)
@@ -33,7 +34,12 @@ Function = Callable[[Any], Any]
 
 
 class BadReturn(Exception):
-    """The return value of the function does not have one outcome for each job."""
+    """The function did not return one outcome for each job.
+
+    The jobs of that call fail with the failure type BadReturn:
+
+        client.failures.jobs("BadReturn")
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,10 @@ class Next:
 
 
 def outcomes_of(returned: Any, ids: Sequence[str]) -> list[Any]:
-    """Return one outcome for each of these jobs. Raises BadReturn if that is not possible."""
+    """Return one outcome for each of these jobs.
+
+    Raises BadReturn if the return value does not have one outcome for each job.
+    """
     if returned is None:
         return [None] * len(ids)
     table = _as_table(returned)
@@ -66,7 +75,7 @@ def outcomes_of(returned: Any, ids: Sequence[str]) -> list[Any]:
 
 
 def moved_to(outcome: Any, queue: str) -> Any:
-    """Return the outcome, but turn a success into a move to this queue with its value as data."""
+    """Convert a successful outcome to a move to this queue. A value becomes the job's new data."""
     if isinstance(outcome, BaseException | Next):
         return outcome
     return Next(queue) if outcome is None else Next(queue, outcome)
@@ -103,7 +112,7 @@ def _as_list(returned: Any) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return NumPy scalars as Python values."""
+    """Convert a NumPy scalar to a Python value. Return any other value unchanged."""
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 
@@ -121,7 +130,7 @@ def _of_table(table: pa.Table, ids: Sequence[str]) -> list[Any]:
 
 
 def _values(columns: dict[str, Any], count: int) -> list[Any]:
-    """Return the values of each row, without the job columns and the outcome columns."""
+    """Return one value for each row, from all columns except job and outcome columns."""
     named = [
         (name.removeprefix(f"{DATA}."), column)
         for name, column in columns.items()
@@ -157,15 +166,15 @@ def _aligned(outcomes: list[Any], named: list[Any] | None, ids: Sequence[str]) -
         if len(outcomes) != len(ids):
             raise BadReturn(
                 f"the function got {len(ids)} jobs but returned {len(outcomes)} rows; with a "
-                "column id the order may differ, but every job needs a row"
+                "column named id, the rows may be in any order, but every job needs a row"
             )
         return outcomes
     by_id = dict(zip(named, outcomes, strict=True))
     if len(by_id) < len(named) or by_id.keys() != set(ids):
         wrong = set(ids) ^ by_id.keys() or {name for name in named if named.count(name) > 1}
         raise BadReturn(
-            f"the returned ids must be those of the {len(ids)} jobs, each once; for example "
-            f"{min(map(str, wrong))!r} is wrong"
+            f"the returned ids must be the ids of the {len(ids)} jobs, each exactly once; for "
+            f"example, {min(map(str, wrong))!r} is wrong"
         )
     return [by_id[job_id] for job_id in ids]
 
@@ -190,7 +199,7 @@ def by_table(
 ) -> dict[str, Any]:
     """Call the function with a table, and return an outcome for each job id.
 
-    There are several tables if the rows do not fit into one.
+    If the rows do not fit into one table, the function is called with several tables.
     """
     tables, misfits = tabular(rows, schema)
     found: dict[str, Any] = {**misfits}
@@ -201,9 +210,10 @@ def by_table(
 
 
 def _in_halves(function: Function, rows: Sequence[JobRow], table: pa.Table) -> dict[str, Any]:
-    """Call the function with the table; if it fails, with halves, down to single rows.
+    """Call the function with a table. After a failure, call the function with halves of the table.
 
-    After MOST_CALLS calls the remaining rows fail together.
+    A half that fails is halved again, down to single rows. If further calls would exceed
+    MOST_CALLS, all rows of the failed part fail together.
     """
     found: dict[str, Any] = {}
     parts = deque([(rows, table)])

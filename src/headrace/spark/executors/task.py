@@ -15,8 +15,10 @@ from headrace.app.app import App
 from headrace.client.client import Client
 from headrace.codecs.codec import Codec
 from headrace.engine.call import Call, packed_pair
-from headrace.engine.check import PAGE, milliseconds, text
+from headrace.engine.check import milliseconds, text
 from headrace.errors import HeadraceError, InvalidArgument, SessionRequired, Unreadable
+from headrace.operations import sessions
+from headrace.operations.paging import all_items
 from headrace.operations.popping import (
     MOST,
     Popped,
@@ -35,11 +37,16 @@ from headrace.spark.options import ServerAddress
 from headrace.transport.drive import drive
 from headrace.worker.acks import AckBuffer
 from headrace.worker.poison import is_suspect
-from headrace.worker.process import SCRIPTS
-from headrace.worker.run import Done, UnreadableData, Unwritable, outcome_of_error, pack_result
 from headrace.worker.sidecar import SidecarSession
+from headrace.worker.task_call import (
+    Done,
+    UnreadableData,
+    Unwritable,
+    outcome_of_error,
+    pack_result,
+)
 
-# How long a task without jobs waits before it checks whether the run is over.
+# The seconds that a task without jobs waits before it checks whether the run is over.
 LOOK_EVERY = 1.0
 LOOK_WHETHER_EMPTY = 0.1
 CONNECT_FOR = 60
@@ -48,7 +55,7 @@ TIMEOUT = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """The settings of a run, which the driver sends to every task."""
+    """The settings of a run. The driver sends the same settings to every task."""
 
     run: str
     server: ServerAddress
@@ -63,29 +70,30 @@ class Assignment:
 
     @property
     def session(self) -> str:
-        """The session that the driver holds. The tasks end when it ends."""
+        """The name of the driver's session. The tasks end when this session ends."""
         return f"spark-{self.run}"
 
 
 @dataclass(slots=True)
 class WorkCounts:
-    """How many jobs a run processed, by outcome.
+    """The number of jobs that a run processed, by outcome.
 
-    If tasks died, completed, failed and retried are counted from the event log, so that they
-    include the jobs of dead tasks, unless their events were trimmed. released, refused, batches and
-    tasks then count only the tasks of the last round, which ended normally.
+    If tasks died, the counts `completed`, `failed` and `retried` are read from the event log. These
+    counts include the jobs of dead tasks, except jobs whose events were trimmed. The counts
+    `released`, `refused`, `batches` and `tasks` do not include the work of dead tasks. They include
+    only the last run of each task, and only if that run ended normally.
     """
 
     completed: int = 0
-    """Succeeded, including jobs that moved to another queue."""
+    """Jobs that succeeded, including jobs that moved to another queue."""
     failed: int = 0
-    """Failed permanently, including jobs that killed their task too often."""
+    """Jobs that failed permanently, including jobs that killed their task too often."""
     retried: int = 0
-    """Failed, to be retried."""
+    """Jobs that failed and will be retried."""
     released: int = 0
-    """Returned to the queue for a while, by Snooze."""
+    """Jobs that the function returned to the queue with Snooze."""
     refused: int = 0
-    """The lease was lost before the outcome was sent: the job was reclaimed or cancelled."""
+    """Jobs that were reclaimed or cancelled before the task sent their outcome."""
     batches: int = 0
     tasks: int = 0
     deaths: int = 0
@@ -110,12 +118,13 @@ class JobExchange:
         self._worker = worker
         self._batch = batch
         self._acks = AckBuffer(client.core)
-        # If a batch cannot be divided evenly, the remainder rotates over the shards.
+        # If a batch cannot be divided evenly among the shards, the shards take turns in providing
+        # the extra jobs.
         self._turn = 0
         self._make_pop = pop_call(self._queue, worker, 1, math.inf)
 
     def finish(self, popped: Popped, outcome: Any) -> None:
-        """Record the outcome of a job. The next round trip sends it."""
+        """Record the outcome of a job. The next round trip sends the outcome."""
         try:
             self._finish(popped, outcome)
         except (Unwritable, InvalidArgument) as error:
@@ -127,14 +136,13 @@ class JobExchange:
         elif isinstance(outcome, Next):
             queue = text("next", outcome.queue, self._core.limits.name)
             delay = milliseconds("delay", outcome.delay) / 1000
-            self._acks.move(popped, queue, self._new_data(outcome.data), delay)
+            data = b""
+            if outcome.data is not UNSET:
+                payload = payload_for(outcome.data, self._core.codec, self._core.limits)
+                data = packed_pair(None, payload)
+            self._acks.move(popped, queue, data, delay)
         else:
             self._acks.acknowledge(popped, Done(pack_result(self._app, outcome)))
-
-    def _new_data(self, data: Any) -> bytes:
-        if data is UNSET:
-            return b""
-        return packed_pair(None, payload_for(data, self._core.codec, self._core.limits))
 
     def send(self) -> None:
         """Send the recorded outcomes."""
@@ -159,30 +167,28 @@ class JobExchange:
         return [popped for handout in answers[len(acks) :] if handout for popped in handout.jobs]
 
     def wait(self, seconds: float) -> list[Popped]:
-        """Wait for jobs and return them; none if none came in this time."""
+        """Wait for jobs and return the jobs. Return an empty list if no job arrives in time."""
         count = min(self._batch, MOST)
         operation = pop(self._queue, self._worker, count=count, lease=math.inf, wait=seconds)
         try:
             return drive(self._core.transport, operation)
         except SessionRequired:
-            # The session expired; the task starts a new one.
+            # The session expired. The task starts a new session before the next pop.
             return []
 
     def is_empty(self, run: str) -> bool:
         """Return whether no job waits and no worker of the run holds a job.
 
-        A held job could return to the queue.
+        While a worker holds a job, the queue does not count as empty: the job could return.
         """
-        offset = 0
-        while workers := self._client.workers.list(offset=offset, count=PAGE):
-            if any(worker.jobs for worker in workers if worker.name.startswith(run)):
-                return False
-            offset += PAGE
+        workers = drive(self._core.transport, all_items(sessions.workers, self._client))
+        if any(worker.jobs for worker in workers if worker.name.startswith(run)):
+            return False
         counts = self._queue.counts()
         return not (counts.waiting or counts.due or counts.late)
 
     def _divided(self) -> list[tuple[int, int]]:
-        """Return how many jobs to pop from each shard; one pop returns at most MOST."""
+        """Return the number of jobs to pop from each shard. One pop returns at most MOST jobs."""
         shards = list(range(self._core.shards))
         first = self._turn % len(shards)
         rotated = shards[first:] + shards[:first]
@@ -242,13 +248,12 @@ class ExecutorTask:
         )
 
     def _process(self, jobs: list[Popped]) -> None:
-        """Process a batch together, but run jobs alone that were often lost with their worker."""
+        """Process jobs in one batch, but run each suspect (see `is_suspect`) alone."""
         alone = [popped for popped in jobs if is_suspect(popped)]
         if not alone:
             self._run(jobs)
             return
-        suspects = {popped.id for popped in alone}
-        together = [popped for popped in jobs if popped.id not in suspects]
+        together = [popped for popped in jobs if not is_suspect(popped)]
         for some in ([together] if together else []) + [[popped] for popped in alone]:
             self._session.set_started([popped.id for popped in some])
             self._run(some)
@@ -286,13 +291,13 @@ class ExecutorTask:
 
 
 def run_task(assignment: Assignment, _rows: Iterator[Any]) -> Iterator[WorkCounts]:
-    """Run one task on an executor, and yield its counts. Spark calls this."""
+    """Run one task on an executor, and yield its counts. Spark calls this function."""
     context = cast(TaskContext, TaskContext.get())
     attempt = context.attemptNumber()
     worker = f"{assignment.session}-{context.partitionId()}-{attempt}-{secrets.token_hex(4)}"
     with assignment.server.open_with(assignment.codec, CONNECT_FOR, TIMEOUT) as client:
-        drive(client.core.transport, load(client.core, SCRIPTS))
-        # Retry without limit: a pop whose reply was lost has already leased jobs.
+        drive(client.core.transport, load(client.core))
+        # Retry without limit, because a pop may have leased jobs although its reply was lost.
         client.core.retry_for = math.inf
         counts = ExecutorTask(assignment, client, worker).work()
     counts.deaths = attempt

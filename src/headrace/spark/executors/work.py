@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 
 from headrace.client.client import Client
 from headrace.codecs.codec import Codec, codec_of
+from headrace.engine import keys
 from headrace.engine.check import Limits, choice, text, whole
 from headrace.errors import InvalidArgument, QueueNotFound
 from headrace.operations.requests import raw
@@ -93,13 +94,14 @@ def work(
 ) -> WorkCounts | WorkRun:
     """Process the jobs of a queue on Spark executors, in batches.
 
-    The function gets an Arrow table, with frame="pandas" a DataFrame, or with frame="rows" one
-    JobRow at a time. It returns None, or for each job a value, an exception or a Next, as a list or
-    as columns. Jobs that succeed are complete, or move to the queue `next`.
+    The function gets an Arrow table. With frame="pandas", the function gets a pandas DataFrame.
+    With frame="rows", the function gets one JobRow at a time. The function returns None, or one
+    outcome for each job, as a list or as columns. An outcome is a value, an exception or a Next.
+    Jobs that succeed become complete, or move to the queue `next`.
 
-    With until="empty" this waits until no job waits or runs, and returns the counts. With
-    until="stopped" it returns a WorkRun at once. Raises InvalidArgument, QueueNotFound if the queue
-    does not exist, and RunFailed if the Spark job fails.
+    With until="empty", wait until no job waits or runs, and return the counts. With
+    until="stopped", return a WorkRun at once. Raises InvalidArgument for a wrong argument,
+    QueueNotFound if the queue does not exist, and RunFailed if the Spark job fails.
 
         counts = headrace.spark.work(spark, "letters", lambda jobs: jobs["data.to"])
         print(counts.completed, counts.failed)
@@ -111,10 +113,9 @@ def work(
     server = ServerAddress.read({"namespace": namespace} | ({"url": url} if url else {}))
     _check_reach(context, url)
     arrow_schema = _arrow_schema(schema)
-    run_id = f"{context.applicationId}-{secrets.token_hex(3)}"
     settled = server.settled()
     assignment = Assignment(
-        run=run_id,
+        run=f"{context.applicationId}-{secrets.token_hex(3)}",
         server=settled,
         queue=name,
         codec=codec_of(codec),
@@ -139,7 +140,7 @@ def work(
 def _context(spark: Any) -> SparkContext:
     if type(spark).__module__.startswith("pyspark.sql.connect"):
         raise InvalidArgument(
-            "work does not support Spark Connect: call it in the driver, with a session from "
+            "work does not support Spark Connect: call work in the driver, with a session from "
             "SparkSession.builder.master(...)"
         )
     if not isinstance(spark, SparkSession):
@@ -155,7 +156,7 @@ def _pickled(function: Any) -> bytes:
     except (pickle.PicklingError, TypeError, RuntimeError, AttributeError) as error:
         raise InvalidArgument(
             f"the function cannot be pickled for the executors: {error}. Open connections, locks "
-            "and files inside the function, and do not use the Spark session in it"
+            "and files inside the function, and do not use the Spark session in the function"
         ) from error
 
 
@@ -181,23 +182,26 @@ def _check_reach(context: SparkContext, url: str | None) -> None:
 
 
 def _check_queue(client: Client, assignment: Assignment) -> None:
-    """Check the queue. With until="stopped" it may be created later."""
+    """Check that tasks can use the queue. With until="stopped", the queue may be created later."""
     core = client.core
     settings: list[Command] = [
-        (shard, ("EXISTS", core.key(shard, f"settings:{assignment.queue}")))
+        (shard, ("EXISTS", core.key(shard, keys.settings(assignment.queue))))
         for shard in range(core.shards)
     ]
     if assignment.ends_when_empty and not any(drive(core.transport, raw(core, settings))):
         raise QueueNotFound(assignment.queue)
     if client.queue(assignment.queue).settings()["session"] == "none":
         raise InvalidArgument(
-            f"queue {assignment.queue!r} has session='none', so that the leases of tasks would "
-            "expire: configure it with session='optional'"
+            f"queue {assignment.queue!r} has session='none', so the leases of tasks would expire: "
+            "configure the queue with session='optional'"
         )
 
 
 def _finished(run: WorkRun, queue: str) -> WorkCounts:
-    """Wait for the end of a run. Ctrl-C ends it after the present batches; a second one at once."""
+    """Wait for the end of a run.
+
+    The first Ctrl-C ends the run after the current batches. A second Ctrl-C kills the tasks.
+    """
     with _interruptible():
         try:
             return _logged(run, queue)
@@ -237,7 +241,7 @@ def _logged(run: WorkRun, queue: str) -> WorkCounts:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Replace Spark's handler for Ctrl-C, which would cancel every job at once."""
+    """Replace Spark's Ctrl-C handler, because that handler would cancel all Spark jobs at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

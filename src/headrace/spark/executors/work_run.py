@@ -1,4 +1,4 @@
-"""A run on the driver: the Spark job whose tasks are workers."""
+"""The driver's side of a run: a Spark job whose tasks are workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.client.client import Client
 from headrace.errors import HeadraceError
 from headrace.lake.event_columns import event_columns
 from headrace.operations.core import Core
-from headrace.operations.event_log import log_ends, read_entries
+from headrace.operations.event_log import ENTRIES_PER_READ, log_ends, read_entries
 from headrace.operations.values import Counts
 from headrace.spark.error_summary import error_summary, full_message
 from headrace.spark.executors.task import Assignment, WorkCounts, run_task
@@ -26,18 +26,19 @@ from headrace.worker.sidecar import SidecarSession
 
 log = logging.getLogger("headrace.spark")
 
-# If the driver dies, the sidecar of its session ends the run. The TTL is for the death of the whole
-# machine; a server outage shorter than this does not end the run.
+# If the driver process dies, the sidecar process of the driver's session ends the run. If the whole
+# machine fails, the session expires after this TTL in seconds. A server outage shorter than the TTL
+# does not end the run.
 TTL = 60.0
-# Spark's messages for a dead process that it does not retry itself, as on a local master.
+# If a worker process dies and Spark does not retry the task of that process, Spark's error message
+# contains one of these texts.
 DEATHS = ("Python worker exited unexpectedly", "ExecutorLostFailure")
 LIVED = 10.0
 MOST_DEATHS_IN_A_ROW = 5
-PAGE = 5000
 
 
 class RunFailed(HeadraceError):
-    """The Spark job of a run failed. The jobs that its tasks held return to the queue."""
+    """The Spark job of a run failed. Jobs leased to the run return to the queue."""
 
 
 class WorkRun:
@@ -72,15 +73,15 @@ class WorkRun:
 
     @property
     def run(self) -> str:
-        """The id of the run. Its workers are named spark-<run>-<task>-<attempt>-..."""
+        """The id of the run. The workers of the run are named spark-<run>-<task>-<attempt>-..."""
         return self._assignment.run
 
     def counts(self) -> Counts:
-        """Return the number of jobs of the queue by state."""
+        """Return the number of jobs of the queue in each state."""
         return self._client.queue(self._assignment.queue).counts()
 
     def stop(self) -> None:
-        """Make the tasks end after their present batch. This returns at once."""
+        """Tell the tasks to end after their current batch, and return at once."""
         with self._ending:
             if not self._stopping.is_set():
                 self._stopping.set()
@@ -89,10 +90,10 @@ class WorkRun:
     def wait(self, timeout: float | None = None) -> WorkCounts:
         """Wait until all tasks have ended, and return the counts.
 
-        Raises TimeoutError if they take longer than `timeout` seconds, and RunFailed if the Spark
-        job failed.
+        Raises TimeoutError if the tasks take longer than `timeout` seconds, and RunFailed if the
+        Spark job failed.
         """
-        # Not Thread.join: after Ctrl-C interrupts it, Python treats the thread as ended.
+        # Do not use Thread.join: if Ctrl-C interrupts a join, Python treats the thread as ended.
         if not self._ended.wait(timeout):
             raise TimeoutError(f"{self!r} did not end within {timeout} s")
         if self._error is not None:
@@ -100,7 +101,7 @@ class WorkRun:
         return self._counts
 
     def cancel(self) -> None:
-        """Kill the tasks at once. The jobs that they hold return to the queue."""
+        """Kill the tasks immediately. The jobs of killed tasks return to the queue."""
         self._spark.cancelJobGroup(self._assignment.session)
 
     def _run(self) -> None:
@@ -125,16 +126,16 @@ class WorkRun:
         core = self._client.core
         workers = f"{self._assignment.session}-"
         ends = drive(core.transport, _count_from_log(core, workers, self._started_at))
-        return replace(
-            counts, completed=ends["completed"], failed=ends["failed"], retried=ends["retried"]
-        )
+        return replace(counts, **{name: ends[name] for name in ("completed", "failed", "retried")})
 
     def _until_over(self) -> WorkCounts:
         deaths = in_a_row = 0
         while True:
             started = time.monotonic()
             try:
-                counts = sum(self._collect(), WorkCounts(deaths=deaths))
+                slots = self._spark.parallelize(range(self._tasks), self._tasks)
+                done = slots.mapPartitions(partial(run_task, self._assignment)).collect()
+                counts = sum(done, WorkCounts(deaths=deaths))
             except Exception as error:
                 deaths += 1
                 in_a_row = 1 if time.monotonic() > started + LIVED else in_a_row + 1
@@ -149,17 +150,16 @@ class WorkRun:
             else:
                 return counts
 
-    def _collect(self) -> list[WorkCounts]:
-        slots = self._spark.parallelize(range(self._tasks), self._tasks)
-        return slots.mapPartitions(partial(run_task, self._assignment)).collect()
-
 
 def _count_from_log(core: Core, workers: str, after: list[str]) -> Operation[Counter[str]]:
-    """Count the events by kind since then, of workers whose names start with `workers`."""
+    """Count the events of each kind for the workers whose names start with `workers`.
+
+    `after` has one log entry for each shard. Only events after these entries count.
+    """
     found: Counter[str] = Counter()
     for shard, start in enumerate(after):
         seen = start
-        while entries := (yield from read_entries(core, shard, seen, "+", PAGE)):
+        while entries := (yield from read_entries(core, shard, seen, "+", ENTRIES_PER_READ)):
             found += _by_kind(event_columns(shard, entries), workers)
             seen = entries[-1][0].decode()
     return found

@@ -1,4 +1,4 @@
-"""Tables over the history of jobs: functions from a DataFrame of events to a DataFrame.
+"""Tables of the history of jobs: functions that compute a DataFrame from a DataFrame of events.
 
 from headrace.spark.tables import attempts
 

@@ -10,18 +10,21 @@ from headrace.spark.tables.expressions import by_job, tag_list, with_tags
 
 RUNNING = "running"
 UNKNOWN = "unknown"
-"""The outcome of an attempt whose end is missing from the events."""
+"""The outcome of an attempt if the event that ended the attempt is missing."""
 
 TAKEN = "taken"
-"""The outcome of an attempt whose job was put again while it ran."""
+"""The outcome of an attempt if its job was put again during the attempt."""
 
 
 def attempts(events: DataFrame, *, tagged: int | None = None) -> DataFrame:
     """Return one row for each delivery.
 
-    Its day is the day of its end; of its pop while it runs; and of the next pop if its end is
-    unknown. An end whose pop was before the first event has no `waited`. tagged is the result of
-    `count_tagged`, if it is known.
+    The column `day` is the day on which the delivery ended. If the delivery is still running, `day`
+    is the day of the pop. If the event that ended the delivery is missing, `day` is the day of the
+    job's next pop. If the pop is missing from the events, `waited` is null. `tagged` is the result
+    of `count_tagged`, or None if unknown.
+
+        attempts(events).where("outcome = 'failed'").show()
     """
     deliveries = with_tags(events, tagged=tagged).where(_is_of_delivery())
     return deliveries.withColumns(_neighbours()).where(_has_attempt()).select(*_columns())
@@ -32,7 +35,7 @@ def _is_of_delivery() -> Column:
 
 
 def _neighbours() -> dict[str, Column]:
-    """Return the pop before an event, and the event after it."""
+    """Return a column with the pop directly before each event, and a column with the next event."""
     pop = F.when(expressions.is_kind("popped"), F.struct("at", "wait", "worker", "queue"))
     return {
         "pop": F.lag(pop).over(by_job()),
@@ -41,7 +44,7 @@ def _neighbours() -> dict[str, Column]:
 
 
 def _has_attempt() -> Column:
-    """Return whether an event stands for an attempt: it ends one, or is a pop without an end."""
+    """Return whether an event ends an attempt, or starts an attempt that has no end event."""
     is_last = F.col("then").isNull()
     without_end = expressions.is_kind("popped") & (is_last | (F.col("then.kind") == "popped"))
     return expressions.ends_attempt() | without_end
@@ -69,20 +72,16 @@ def _columns() -> list[Column]:
         F.when(is_taken, F.coalesce("pop.queue", "from_queue"))
         .otherwise(F.col("queue"))
         .alias("queue"),
-        F.col("shard"),
-        F.col("attempt"),
+        *expressions.columns("shard", "attempt"),
         F.coalesce(F.nullif(F.col("worker"), F.lit("")), "pop.worker").alias("worker"),
         began.alias("began"),
         F.when(is_end, F.col("at")).alias("ended"),
         (waited / 1000).alias("waited"),
         (ran / 1000).alias("ran"),
         outcome.alias("outcome"),
-        F.col("reason"),
-        F.col("failure"),
-        F.col("message"),
+        *expressions.columns("reason", "failure", "message"),
         F.when(is_taken, F.col("queue")).otherwise(F.col("next_queue")).alias("next_queue"),
         tag_list("has_tags").alias("tags"),
-        F.col("priority"),
-        F.col("number"),
+        *expressions.columns("priority", "number"),
         F.when(outcome == UNKNOWN, F.col("then.day")).otherwise(F.col("day")).alias("day"),
     ]

@@ -20,20 +20,9 @@ from headrace.spark.tables.duration_stats import (
 from headrace.spark.tables.expressions import has_tags, tag_list, with_tags
 
 ALL, TAG, WORKER = "all", "tag", "worker"
-COUNTS = (
-    "put",
-    "completed",
-    "moved",
-    "taken",
-    "failed",
-    "failures",
-    "retries",
-    "lost",
-    "cancelled",
-    "expired",
-)
 
-# The meaning of an event for its queue, and the columns that count it.
+# What an event can mean for a queue, and which columns of the table count an event with this
+# meaning.
 _MEANINGS = {
     "put": ("put",),
     "popped": (),
@@ -51,22 +40,28 @@ _MEANINGS = {
     "cancelled": ("cancelled",),
     "expired": ("expired",),
 }
+# The names of the columns that count events.
+COUNTS = tuple(dict.fromkeys(count for counts in _MEANINGS.values() for count in counts))
 _KEYS = ("queue", "by", "name", "day")
 
 _FEW = 100_000
 
 
 def daily(events: DataFrame, *, tagged: int | None = None) -> DataFrame:
-    """Return the figures by queue and day: in total (`by` is "all"), and by tag and by worker.
+    """Return counts and durations by queue and day: in total, by tag and by worker.
 
-    `name` is the tag or the worker. tagged is the result of `count_tagged`, if it is known; it
-    makes the table cheaper if there are few tags or none.
+    The column `by` is "all", "tag" or "worker". The column `name` is the tag or the worker.
+    `tagged` is the result of `count_tagged`, or None if unknown. Passing `tagged` makes the table
+    cheaper to compute if few events or none have tags.
+
+        daily(events).where("`by` = 'all'").select("queue", "day", "completed").show()
     """
     figures = events.select(*_event_figures(WORKER, "worker"))
     if tagged != 0:
         are_few = tagged is not None and tagged <= _FEW
         figures = figures.unionByName(_by_tag(events, are_few=are_few))
-    # Events that differ only in their value within a bin are merged first, so that few rows remain.
+    # First merge the events that have the same attributes and durations in the same histogram bin,
+    # so that few rows remain.
     same = ("day", "queue", "came_into", "taken_from", "meaning", "by", "name")
     similar = figures.groupBy(*same, bin_number("value").alias("bin")).agg(
         F.count("*").alias("times"), *summarize("value")
@@ -76,7 +71,12 @@ def daily(events: DataFrame, *, tagged: int | None = None) -> DataFrame:
 
 
 def merged_days(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Merge rows of the table into one for each value of these keys."""
+    """Merge rows of the table `daily` into one row for each combination of these keys.
+
+    The counts are summed, and the means, variances and quantiles cover all merged rows.
+
+        merged_days(daily(events).where("`by` = 'all'"), ["queue"]).show()
+    """
     sums = [F.sum(name).alias(name) for name in COUNTS]
     collected = rows.groupBy(*keys).agg(*sums, *_of_series(collect_parts))
     merged = collected.select(*keys, *COUNTS, *_of_series(merge_parts))
@@ -88,9 +88,12 @@ def _of_series(columns: Callable[[str], list[Column]]) -> list[Column]:
 
 
 def _by_tag(events: DataFrame, *, are_few: bool) -> DataFrame:
-    """Return the figures of jobs with tags. Only their events have to be sorted."""
+    """Return one row for each event and each tag that the job had at that time.
+
+    Spark sorts only the events of jobs with tags.
+    """
     tagged = events.where(has_tags()).select("shard", "job_id").distinct()
-    # Few enough ids to send them to every task.
+    # If there are few ids, Spark can send all ids to every task.
     tagged = F.broadcast(tagged) if are_few else tagged
     with_theirs = with_tags(events.join(tagged, ["shard", "job_id"], "left_semi"))
     each = with_theirs.withColumn("tag", F.explode(tag_list("has_tags")))
@@ -98,7 +101,7 @@ def _by_tag(events: DataFrame, *, are_few: bool) -> DataFrame:
 
 
 def _event_figures(by: str, name: str) -> list[Column]:
-    """Return the figures of an event, for a worker or a tag."""
+    """Return the columns of an event that the table needs. `name` is the worker or the tag."""
     waited = F.when(expressions.is_kind("popped"), F.col("wait"))
     ran = F.when(expressions.is_kind("completed"), F.col("run"))
     is_taken = expressions.is_put_again() & ~expressions.was("complete")
@@ -114,7 +117,7 @@ def _event_figures(by: str, name: str) -> list[Column]:
 
 
 def _meaning() -> Column:
-    """Return the meaning of an event for its queue; null if it is not counted."""
+    """Return what an event means for its queue (a key of _MEANINGS); null if it is ignored."""
     is_loss = expressions.costs_retry()
     return (
         F.when(expressions.is_kind("put"), F.when(~expressions.was(expressions.REPLACED), "put"))
@@ -129,10 +132,11 @@ def _meaning() -> Column:
 
 
 def _groups() -> list[Column]:
-    """Return the groups in which a row counts.
+    """Return columns that repeat a row once for each group in which the row counts.
 
-    They are its queue with its tag, or its queue in total and with its worker; and the queue that
-    the job entered or was taken from.
+    A row with a tag counts in the group of its queue and tag. Any other row counts in the total of
+    its queue, and in the group of its queue and worker. If the job entered or left another queue,
+    the row also counts for that queue.
     """
 
     def group_of(queue: Column, meaning: Column, by: Column, name: Column) -> Column:
@@ -142,7 +146,8 @@ def _groups() -> list[Column]:
 
     is_of_tag = F.col("by") == TAG
     total = F.when(is_of_tag, TAG).otherwise(ALL), F.when(is_of_tag, F.col("name"))
-    # The worker that held the job did not bring it into the other queue.
+    # A row counts for a worker only in the queue that the worker served, not in another queue that
+    # the job entered or left.
     is_of_worker = ~is_of_tag & (F.col("name") != "")
     of_worker = group_of(F.col("queue"), F.col("meaning"), F.lit(WORKER), F.col("name"))
     groups = F.array(
@@ -156,7 +161,7 @@ def _groups() -> list[Column]:
 
 
 def _figures() -> list[Column]:
-    """Return the counts of a row, and its part of each series."""
+    """Return the columns of a row: keys, counts, and statistics of waiting and running times."""
     return [
         *expressions.columns(*_KEYS),
         *(_count(name).alias(name) for name in COUNTS),

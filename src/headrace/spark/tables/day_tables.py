@@ -1,4 +1,7 @@
-"""The tables of some days, computed from their events and the events carried over to later days."""
+"""Compute the tables of some days from the events of these days and of earlier days.
+
+An event is carried over to later days if the tables of later days need the event.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,6 @@ from headrace.spark.tables.expressions import by_job, has_tags
 from headrace.spark.tables.jobs import job_days
 from headrace.spark.tables.summaries import failures, log_coverage, throughput, workers
 
-STORED_TABLES = (
-    "attempts",
-    "job_days",
-    "daily",
-    "failures",
-    "workers",
-    "throughput",
-    "log_coverage",
-    "carried_events",
-)
-"""The tables that a rollup stores for each day. The attempts are those that have ended."""
-
 _OF_FEEDS = ("change", "place", "instance")
 _NOT_CARRIED = (*_OF_FEEDS, "version", "data", "left_out", "schedule", "origin", "missing", "more")
 CARRIED_COLUMNS = tuple(name for name in EVENTS.names if name not in _NOT_CARRIED)
@@ -37,9 +28,9 @@ CARRIED_COLUMNS = tuple(name for name in EVENTS.names if name not in _NOT_CARRIE
 
 @dataclass(frozen=True, slots=True)
 class DayTables:
-    """The tables of some days, from their events and the events carried over to them, if any.
+    """The tables of some days, from the events of these days and carried-over earlier events.
 
-    tagged is the result of `count_tagged` over all these events, if it is known.
+    `tagged` is the result of `count_tagged` over all these events, or None if unknown.
     """
 
     events: DataFrame
@@ -48,7 +39,7 @@ class DayTables:
     tagged: int | None = None
 
     def table(self, name: str) -> DataFrame:
-        """Return one table. Only this one is planned, because planning takes time."""
+        """Return one table. Spark plans only this table, because planning takes time."""
         return _MAKERS[name](self)
 
     def running(self) -> DataFrame:
@@ -56,7 +47,7 @@ class DayTables:
         return self._attempts().where(F.col("outcome") == RUNNING)
 
     def all_events(self) -> DataFrame:
-        """Return the events of these days and those carried over."""
+        """Return the events of these days and the events carried over from earlier days."""
         if self.carried is None:
             return self.events
         return self.events.unionByName(self.carried, allowMissingColumns=True)
@@ -69,17 +60,18 @@ class DayTables:
         return attempts(self.all_events(), tagged=self.tagged)
 
     def of_days(self, table: DataFrame) -> DataFrame:
-        """Return the rows of a table that are of these days."""
+        """Return the rows of a table that belong to these days."""
         return table.where(F.col("day").isin(*self.days))
 
 
 def carried_events(
     events: DataFrame, days: Sequence[dt.date], *, tagged: int | None = None
 ) -> DataFrame:
-    """Return the events to carry over after each of these days, which is the column `day`.
+    """Return the events to carry over from each of these days.
 
-    The tables of later days are the same with these events as with all earlier ones. tagged is the
-    result of `count_tagged`, if it is known.
+    The column `day` is the day from which the event is carried over. The tables of later days can
+    be computed from these events instead of all earlier events. `tagged` is the result of
+    `count_tagged`, or None if unknown.
     """
     kept = _open_events(events, expressions.is_kind("popped"), expressions.ends_attempt())
     if tagged != 0:
@@ -95,7 +87,10 @@ def carried_events(
 
 
 def _open_events(events: DataFrame, opens: Column, closes: Column) -> DataFrame:
-    """Return the events that open something, with the day on which it closes or opens again."""
+    """Return the events that match `opens`.
+
+    The column `until` is the day of the job's next event that matches `opens` or `closes`.
+    """
     of_both = events.where(opens | closes)
     return of_both.withColumn("until", F.lead("day").over(by_job())).where(opens)
 
@@ -110,3 +105,6 @@ _MAKERS: dict[str, Callable[[DayTables], DataFrame]] = {
     "log_coverage": lambda days: log_coverage(days.events),
     "carried_events": lambda days: carried_events(days.all_events(), days.days, tagged=days.tagged),
 }
+
+STORED_TABLES = tuple(_MAKERS)
+"""The tables that a rollup stores for each day. The table `attempts` has only ended attempts."""

@@ -1,7 +1,10 @@
-"""Statistics of waiting and running times as columns that can be merged.
+"""Columns with statistics of waiting and running times.
 
-A series has a count, mean, variance, histogram, sketch and quantiles, as on the server. Durations
-are in seconds, but in milliseconds in a sketch.
+The statistics of several rows, for example of several days, can be merged into one row.
+
+There are two series of durations: waiting times and running times. As on the server, each series
+has a count, mean, variance, histogram, sketch and quantiles. Sketches have durations in
+milliseconds, and all other columns have durations in seconds.
 """
 
 from __future__ import annotations
@@ -9,25 +12,28 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
+from headrace.engine.statistics import BIN_UNITS, BINS
+
 SERIES = ("wait", "run")
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+_SUMMARIES = ("mean", "variance", "sketch")
 PARTS = ("count", "mean", "variance", "histogram", "sketch", *QUANTILES)
 
-# A bin as a number, which is cheaper to group by than its name: the thousands are the unit.
-_UNITS = "smqhd"
-_BIN = """
-case when {seconds} < 60 then {seconds}
-     when {seconds} < 3600 then 1000 + {seconds} div 60
-     when {seconds} < 86400 then 2000 + {seconds} div 900
-     when {seconds} < 259200 then 3000 + {seconds} div 3600
-     else 4000 + least({seconds} div 86400, 366) end
-"""
+# Each bin of a histogram has a number, because grouping by numbers is cheaper than grouping by
+# names. The thousands digit of the number is the position of the bin's unit in BIN_UNITS.
+_UNITS = "".join(BIN_UNITS)
+_CASES = " ".join(
+    f"when {{seconds}} < {length * numbers.stop} then {1000 * at} + {{seconds}} div {length}"
+    for at, (length, numbers) in enumerate(BIN_UNITS.values())
+)
+_LAST = 1000 * _UNITS.index(BINS[-1][0]) + int(BINS[-1][1:])
 
 
 def bin_number(milliseconds: str) -> Column:
-    """Return the bin of the values in a column, as a number."""
-    return F.expr(_BIN.format(seconds=f"({milliseconds} div 1000)"))
+    """Return the number of the bin for each value in a column."""
+    cases = _CASES.format(seconds=f"({milliseconds} div 1000)")
+    return F.expr(f"case {cases} else {_LAST} end")
 
 
 def bin_name(number: Column) -> Column:
@@ -51,18 +57,20 @@ def summarize(value: str) -> list[Column]:
 
 
 def series_part(name: str, belongs: Column) -> list[Column]:
-    """Return the part of a series in a row that summarizes one bin, or nothing."""
+    """Return the columns of a series for a row that summarizes one histogram bin.
+
+    If the row does not belong to the series, the count is 0 and the other columns are null.
+    """
     histogram = F.create_map(bin_name(F.col("bin")), F.col("count"))
     return [
         F.when(belongs, F.col("count")).otherwise(0).alias(f"{name}_count"),
-        *(F.when(belongs, F.col(part)).alias(f"{name}_{part}") for part in ("mean", "variance")),
         F.when(belongs, histogram).alias(f"{name}_histogram"),
-        F.when(belongs, F.col("sketch")).alias(f"{name}_sketch"),
+        *(F.when(belongs, F.col(part)).alias(f"{name}_{part}") for part in _SUMMARIES),
     ]
 
 
 def collect_parts(name: str) -> list[Column]:
-    """Collect the parts of a series in several rows, for `merge_parts`."""
+    """Collect the statistics of a series from several rows, as input for `merge_parts`."""
     has_values = F.col(f"{name}_count") > 0
     moments = F.struct(*(F.col(f"{name}_{part}").alias(part) for part in PARTS[:3]))
     return [
@@ -73,7 +81,7 @@ def collect_parts(name: str) -> list[Column]:
 
 
 def merge_parts(name: str) -> list[Column]:
-    """Merge the collected parts: moments, histogram, sketch and quantiles."""
+    """Merge the statistics that `collect_parts` collected, and compute the quantiles."""
     nothing = F.expr("cast((0, 0, 0) as struct<count: bigint, mean: double, squares: double>)")
     no_bins = F.create_map().cast("map<string, bigint>")
     has_values = F.size(f"{name}_moments") > 0
@@ -90,7 +98,10 @@ def merge_parts(name: str) -> list[Column]:
 
 
 def finish_series(name: str) -> list[Column]:
-    """Return the columns of a series. Without values it has no mean, with one no variance."""
+    """Return the final columns of a series, after `merge_parts`.
+
+    The mean is null if there are no values, and the variance is null if there are fewer than two.
+    """
     moments = {part: F.col(f"{name}_moments.{part}") for part in ("count", "mean", "squares")}
     count = moments["count"]
     return [
@@ -107,7 +118,7 @@ def finish_series(name: str) -> list[Column]:
 
 
 def _merge_moments(whole: Column, part: Column) -> Column:
-    """Merge the moments of two sets of values, as `engine.statistics.merged` does."""
+    """Merge count, mean and variance of two sets of values, as `engine.statistics.merged` does."""
     count = whole["count"] + part["count"]
     apart = part["mean"] - whole["mean"]
     squares = F.coalesce(part["variance"] * (part["count"] - 1), F.lit(0.0))

@@ -1,4 +1,4 @@
-"""The table jobs: one row for each job, merged from its part of each day (job_days)."""
+"""The table jobs has one row for each job, merged from the rows of the job in job_days."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.spark.tables import expressions
 from headrace.spark.tables.expressions import by_job, tag_list, tags_in_event, until_now
 
 OF_ANOTHER = -1
-"""The size of a payload that was left out of the log and differs from the known one."""
+"""The size to store for a payload that is not in the log and differs from the known payload."""
 
 AT_REST = ("complete", "cancelled", "expired", "failed")
 """The states of a finished job. A job that is put or retried again is not finished."""
@@ -19,7 +19,9 @@ AT_REST = ("complete", "cancelled", "expired", "failed")
 def jobs(events: DataFrame) -> DataFrame:
     """Return one row for each job: when it was put and finished, its state, and its queues.
 
-    An id that is used again after its job is gone has another row.
+    If an id is used again after its job was deleted, the new job has a row of its own.
+
+        jobs(events).where("state = 'complete'").show()
     """
     return merge_job_days(job_days(events))
 
@@ -54,20 +56,18 @@ def _columns() -> list[Column]:
     path = F.transform("arrivals", lambda arrival: arrival["queue"])
     queues = F.when(F.size("arrivals") > 0, path).otherwise(F.array("first_queue"))
     has_ended = F.col("state.state").isin(*AT_REST)
-    # The log may leave out an unchanged payload of a repeated put, and then has only its size.
+    # If a repeated put does not change the payload, the log may have only the size of the payload.
     is_stale = (F.col("left_out.number") > F.col("data.number")) & (
         F.col("left_out.left_out") != F.octet_length("data.data")
     )
     return [
-        F.col("job_id"),
-        F.col("shard"),
+        *expressions.columns("job_id", "shard"),
         F.element_at(queues, -1).alias("queue"),
         queues.alias("queues"),
         F.col("state.state").alias("state"),
         F.col("put_at"),
         F.when(has_ended, F.col("state.at")).alias("ended_at"),
-        F.col("seen_at"),
-        F.col("attempts"),
+        *expressions.columns("seen_at", "attempts"),
         (F.col("waited") / 1000).alias("waited"),
         (F.col("ran") / 1000).alias("ran"),
         F.col("priority.priority").alias("priority"),
@@ -81,13 +81,15 @@ def _columns() -> list[Column]:
     ]
 
 
-# One day of a job
+# The table job_days: one row for each job and day
 
 
 def job_days(events: DataFrame) -> DataFrame:
-    """Return one row for each job and day, and for each reuse of its id on that day.
+    """Return one row for each job and day.
 
-    Each value has the number of its event, so that the newest value is known when days are merged.
+    If the id of a deleted job is used again on the same day, the new job has a row of its own.
+    Values such as the state are stored with the number of the event that set the value, so that a
+    merge of days can find the newest value.
     """
     return (
         events.where(expressions.is_kind(*OF_JOBS))
@@ -99,7 +101,7 @@ def job_days(events: DataFrame) -> DataFrame:
 
 
 def _before() -> dict[str, Column]:
-    """Return how often the id was used up to each event, and when the job was last popped."""
+    """Return columns: how many jobs had the id up to each event, and the time of the last pop."""
     popped_at = F.when(expressions.is_kind("popped"), expressions.milliseconds_of())
     return {
         "generation": F.count_if(expressions.creates_job()).over(until_now()),
@@ -135,18 +137,22 @@ def _day_columns() -> list[Column]:
 
 
 def _last(is_relevant: Column, *values: Column) -> Column:
-    """Return the number and the values of the last relevant event."""
+    """Return the event number and these values from the last event that is relevant."""
     return F.max_by(F.struct("number", *values), F.when(is_relevant, F.col("number")))
 
 
 def _size_left_out() -> Column:
-    """Return the size of a payload that was left out. Only a put leaves out a known payload."""
+    """Return the size of a payload that is not in the log.
+
+    If the event is not a put, its payload differs from the known payload. The result is then
+    OF_ANOTHER instead of the size.
+    """
     size = F.when(expressions.is_kind("put"), F.col("left_out"))
     return F.coalesce(size, F.lit(OF_ANOTHER).cast("bigint")).alias("left_out")
 
 
 def _state() -> Column:
-    """Return the new state of the job; null if an event does not change it."""
+    """Return the new state of the job; null if an event does not change the state."""
     queued = F.when(F.col("delay") > 0, "scheduled").otherwise("waiting")
     keeps_position = expressions.was(expressions.REPLACED) & ~(F.col("delay") > 0)
     moves_on = expressions.is_kind("completed") & F.col("next_queue").isNotNull()
@@ -161,7 +167,7 @@ def _state() -> Column:
 
 
 def _arrivals() -> Column:
-    """Return the queues that the job entered, each with the number of the event."""
+    """Return the queues that the job entered, each with the event number of the arrival."""
     comes = F.when(
         expressions.is_kind("put") & ~expressions.was(expressions.REPLACED), F.col("queue")
     ).when(expressions.is_kind("completed"), F.col("next_queue"))

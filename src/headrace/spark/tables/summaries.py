@@ -12,7 +12,12 @@ COUNTED = ("put", "popped", "completed", "failed")
 
 
 def failures(events: DataFrame) -> DataFrame:
-    """Return the failures by queue, day and type, with counts and the last example."""
+    """Return the failures by queue, day and type, with counts and the last example.
+
+    `job_id` and `message` describe the newest failure.
+
+        failures(events).orderBy("failed", ascending=False).show()
+    """
     newest = F.struct("at", "shard", "number")
     return expressions.day_last(
         events.where(expressions.is_kind("failed", "retried") & ~expressions.is_imported())
@@ -30,10 +35,12 @@ def failures(events: DataFrame) -> DataFrame:
 
 
 def workers(attempts: DataFrame) -> DataFrame:
-    """Return the work of each worker and day, from the attempts that ended on this day.
+    """Return the work of each worker and day, from the attempts that ended on that day.
 
-    A worker is seen from the first pop of these attempts to the last end. Its utilisation is the
-    average number of jobs that it held at a time.
+    A worker counts as active from the start of the first to the end of the last of these attempts.
+    The utilisation of a worker is the average number of jobs that the worker held at the same time.
+
+        workers(attempts(events)).select("worker", "day", "completed").show()
     """
     seen = F.unix_millis(F.max("ended")) - F.unix_millis(F.min("began"))
     return expressions.day_last(
@@ -53,7 +60,12 @@ def workers(attempts: DataFrame) -> DataFrame:
 
 
 def throughput(events: DataFrame) -> DataFrame:
-    """Return the number of puts, pops, completions and failures by queue and minute."""
+    """Return the number of puts, pops, completions and failures by queue and minute.
+
+    A minute without any of these events has no row.
+
+        throughput(events).orderBy("minute").show()
+    """
     return expressions.day_last(
         events.where(expressions.is_kind(*COUNTED))
         .groupBy("queue", expressions.minute_of().alias("minute"), "day")
@@ -62,9 +74,10 @@ def throughput(events: DataFrame) -> DataFrame:
 
 
 def log_coverage(events: DataFrame) -> DataFrame:
-    """Return the first and last event number by shard and day, with the events and the gaps.
+    """Return the first and last event number by shard and day, and the number of events.
 
-    `missing` counts the events that gap rows stand for.
+    `missing` is the number of events that were trimmed from the log before they were read. A gap
+    row takes the place of such events.
     """
     last = F.col("number") + F.coalesce("missing", F.lit(1)) - 1
     return expressions.day_last(

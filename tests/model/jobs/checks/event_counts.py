@@ -7,13 +7,16 @@ from headrace.operations.daily_totals import daily_totals
 from headrace.testing import Clock
 from headrace.transport.drive import drive
 from tests.model.harness import opened
+from tests.support.dump import dump
 from tests.support.jobs import pop_one
 
 COSTLY = ("lease expired", "session ended")
+# The settings stats_age and histogram_age are shorter, also if they begin at the end of a day.
+DAYS_KEPT = 31
 
 
 def statistics_follow_from_events(url: str, swaps: dict[str, str] | None = None) -> None:
-    """Raise if the counts differ from the events."""
+    """Raise if the counts differ from the events, or are not deleted in time."""
     client, clock = opened(url, swaps)
     with client as hr:
         _happen(hr, clock)
@@ -27,6 +30,15 @@ def statistics_follow_from_events(url: str, swaps: dict[str, str] | None = None)
         assert (found.run.count, len(runs)) == (1, 1)
         assert found.wait.count == len([event for event in log if event.kind == "popped"])
         assert log[-1].tags == '["vip"]'
+        assert _kept(hr) == {"stats", "histogram"}
+        clock.tick(DAYS_KEPT * 86_400)
+        hr.sweep()
+        assert _kept(hr) == set()
+
+
+def _kept(hr: Client) -> set[str]:
+    roles = {name.removeprefix(hr.core.key(0, "")).partition(":")[0] for name in dump(hr)}
+    return roles & {"stats", "histogram"}
 
 
 def _happen(hr: Client, clock: Clock) -> None:

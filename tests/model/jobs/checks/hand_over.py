@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from headrace import Queue
-from headrace.engine.call import build, packed
 from headrace.operations.popping import Handout, pop_call
 from headrace.operations.putting import put_call
 from headrace.operations.requests import ask_one
@@ -26,16 +25,13 @@ def pop(queue: Queue, worker: str = "w", *, count: int = 1, offer: float = OFFER
 
 
 def put(queue: Queue, job_id: str, data: bytes = b"1") -> None:
-    """Put a plain job under a known id, as a client does that knows of the offer."""
-    hand = build("hand_one", int, queue=queue.name, id=job_id, data=data)
-    if drive(queue.core.transport, ask_one(queue.core, 0, hand)) != 1:
-        call = put_call(queue.name, [(job_id, data)], b"", None, "")
-        drive(queue.core.transport, ask_one(queue.core, 0, call))
+    """Put a plain job under a known id, as a client does."""
+    call = put_call(queue.name, [(job_id, data)], {})
+    assert drive(queue.core.transport, ask_one(queue.core, 0, call)) == [job_id]
 
 
 def _put_two(queue: Queue) -> None:
-    options = packed({"priority": 1})
-    call = put_call(queue.name, [("a", b"1"), ("b", b"2")], options, None, "")
+    call = put_call(queue.name, [("a", b"1"), ("b", b"2")], {"priority": 1})
     drive(queue.core.transport, ask_one(queue.core, 0, call))
 
 

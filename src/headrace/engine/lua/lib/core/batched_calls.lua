@@ -1,14 +1,17 @@
--- batched_calls: send a command with many arguments in pieces, because unpack has a limit.
+-- batched_calls: send a command with many arguments in several calls, because Lua's unpack can return only
+-- a limited number of values.
 
 local ARGUMENTS_AT_MOST = 4000
 
 local function call_in_batches(command, where, arguments)
-  for first = 1, arguments and #arguments or 0, ARGUMENTS_AT_MOST do
-    local last = math.min(first + ARGUMENTS_AT_MOST - 1, #arguments)
-    if where then
-      redis.call(command, where, unpack(arguments, first, last))
-    else
-      redis.call(command, unpack(arguments, first, last))
+  local size = #arguments
+  if size > ARGUMENTS_AT_MOST then
+    for first = 1, size, ARGUMENTS_AT_MOST do
+      call_in_batches(command, where, { unpack(arguments, first, math.min(first + ARGUMENTS_AT_MOST - 1, size)) })
     end
+  elseif size > 0 and where then
+    redis.call(command, where, unpack(arguments))
+  elseif size > 0 then
+    redis.call(command, unpack(arguments))
   end
 end

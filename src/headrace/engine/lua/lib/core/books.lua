@@ -1,5 +1,6 @@
--- books: the counters of a queue, changed by the same script as the job. For every queue, always: put =
--- waiting + scheduled + blocked + running + failed + complete + cancelled + expired + moved.
+-- books: count the jobs of a queue. A counter changes in the same script as the job. For every queue, this
+-- equation always holds: put = waiting + scheduled + blocked + running + failed + complete + cancelled +
+-- expired + moved.
 --
 -- uses   keys
 

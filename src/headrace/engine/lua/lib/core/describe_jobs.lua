@@ -1,5 +1,6 @@
--- describe_jobs: return jobs as clients read them: the packed record, and what has keys of its own. The
--- time is when the lease ends (running) or when the job is due (scheduled).
+-- describe_jobs: return jobs in the form that clients decode: the packed record of a job, and the values of
+-- the job that are stored under other keys. The time in the reply is the end of a running job's lease, or
+-- the due time of a scheduled job.
 --
 -- uses   keys job_records set_members sorted_sets dependency_policies job_packing
 
@@ -32,15 +33,12 @@ local function describe_job(id)
   }
 end
 
-local function describe_jobs(ids)
+-- Append the described jobs to a reply and return the reply. An id that no job has is omitted.
+local function describe_jobs(ids, reply)
   flush_zsets()
   read_jobs(ids)
-  local found = {}
   for _, id in ipairs(ids) do
-    local described = describe_job(id)
-    if described then
-      found[#found + 1] = described
-    end
+    reply[#reply + 1] = describe_job(id) or nil
   end
-  return found
+  return reply
 end

@@ -1,14 +1,16 @@
--- find_by_payload: find the jobs of a queue that are pending or running and whose payload is equal, byte
--- for byte. Each call looks at a bounded number of jobs and returns a cursor, none at the end. There is no
--- index: queues that are never searched pay nothing.
+-- find_by_payload: find the pending and running jobs of a queue whose payload equals `data`, byte for byte.
+-- Each call examines a bounded number of jobs and returns a cursor, which is empty after the last job.
+-- Payloads are not indexed, so a queue that is never searched has no extra cost.
 --
 -- uses   keys set_members job_packing job_records scan_set
 
--- In the order in which jobs pass through them, so that a job that moves on between two steps is found.
+-- The search visits the states in the order in which jobs pass through these states. Therefore the search
+-- also finds a job that changes its state between two calls.
 local MATCHED_STATES = { 'blocked', 'scheduled', 'waiting', 'running' }
 
--- A record contains its payload, or false if the payload has a key of its own, so few records need to be
--- unpacked.
+-- Return the ids of the jobs whose packed record contains the bytes of the payload. Only these few records
+-- must be unpacked. If the payload is large, the record contains false instead, and the payload has a key
+-- of its own.
 local function likely_matches(ids, data)
   local names, likely = {}, {}
   for i = 1, #ids do
@@ -32,11 +34,7 @@ local function has_data(job, data)
 end
 
 local function add_matches(matches, state, found, data)
-  local ids = {}
-  for i = 1, #found, 2 do
-    ids[#ids + 1] = state == 'waiting' and name_in(found[i]) or found[i]
-  end
-  ids = likely_matches(ids, data)
+  local ids = likely_matches(ids_in(found, state), data)
   read_jobs(ids)
   for _, id in ipairs(ids) do
     local job = read_job(id)

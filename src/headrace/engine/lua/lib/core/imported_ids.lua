@@ -1,5 +1,5 @@
--- imported_ids: remember what an import has brought, by import id, for 30 days after its last item. An item
--- that was deleted meanwhile stays remembered, so nothing is imported twice.
+-- imported_ids: store which items an import has created, by import id, until 30 days after the last item
+-- was created. The entry of a deleted item is kept, so that no item is imported twice.
 --
 -- uses   keys now batched_calls sorted_sets
 
@@ -7,7 +7,7 @@ local REMEMBERED_FOR = 30 * 86400000
 
 local imported_now = {}
 
--- Return for each import id the id under which it was imported, or false.
+-- For each import id, return the id of the item that the import created, or false.
 local function imported_as(import, import_ids)
   return redis.call('HMGET', key('imported', import), unpack(import_ids))
 end

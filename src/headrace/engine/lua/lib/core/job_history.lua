@@ -1,6 +1,7 @@
--- job_history: keep an entry for each earlier stage and attempt of a job, oldest first. The first entry and
--- the newest ones are kept. The present stage, or the last one of a complete job, has no entry: the record
--- of the job shows it.
+-- job_history: keep an entry for each earlier attempt of a job and for each queue that the job has left,
+-- oldest first. If the history is full, the first entry and the newest entries are kept. The current
+-- attempt, or the last attempt of a complete job, has no entry, because the record of the job describes
+-- this attempt.
 --
 -- uses   now settings
 

@@ -1,8 +1,9 @@
--- job_packing: pack and unpack a job: a list in the order of engine/record.py. The first byte holds its
--- length, the second the number of its state. Fields at the end that still have their initial values are
--- not stored: the fields behind the data change only after the put.
+-- job_packing: pack and unpack jobs. A packed job, called a record, is a list of fields in the order of
+-- engine/record.py. The first byte of a record holds the length of the list, and the second byte holds the
+-- number of the state. Trailing fields that still have their initial values are not stored. The fields
+-- after `data` change only after the job was put.
 
--- Payloads up to this size are part of the record; larger ones have a key of their own.
+-- A payload of at most this many bytes is part of the record. A larger payload has a key of its own.
 local INLINE = 1024
 
 local STATES = { 'waiting', 'scheduled', 'blocked', 'running', 'failed', 'complete' }
@@ -11,10 +12,11 @@ local WAITING, RUNNING, COMPLETE = 1, 4, 6
 local DATA, TOKEN, HISTORY = 7, 12, 15
 local NO_FIELDS, FALSE = 144, 194
 
--- The first two bytes of a job that was only put, then popped, then completed.
-local JUST_PUT, JUST_POPPED, JUST_COMPLETE = '\151\1', '\156\4', '\157\6'
+-- The first two bytes of the record of a job after its put, after a put with extra fields, after its first
+-- pop, and after its completion.
+local JUST_PUT, JUST_PUT_WITH_EXTRA, JUST_POPPED, JUST_COMPLETE = '\151\1', '\158\1', '\156\4', '\157\6'
 
--- The initial values of the fields that follow the data in the packed job.
+-- Return the initial values of the fields that follow the data in the packed job.
 local function initial_fields(job)
   return { job.put_at, 0, job.retries, '', '', false, false, false }
 end

@@ -1,10 +1,18 @@
--- job_records: read each job once and write it once per script. A job is a list; job.<field> is compiled to
--- a position in it, in the order of engine/record.py. Rare fields are in its extra part. A large payload
--- has a key of its own, so that a state change does not copy it.
+-- job_records: in each script, read a job only once and write a job only once. A job is a list: job.<field>
+-- is compiled to a position in the list, in the order of engine/record.py. The extra part of a job holds
+-- the fields that few jobs have. A large payload has a key of its own, so that a change of the state does
+-- not copy the payload.
 --
 -- uses   keys job_packing batched_calls
 
 local loaded_jobs, changed_jobs, deleted_ids, packed_ahead = {}, {}, {}, {}
+
+-- The user may only add jobs. The commands for this cannot change a job that exists.
+local adds_only = false
+
+local function only_add_jobs()
+  adds_only = true
+end
 
 local function new_job(id, queue, retries)
   local job = { 'new', queue, 0, 0, 0, retries, '', 0, 0, retries, '', '', false, false, false, id }
@@ -12,14 +20,27 @@ local function new_job(id, queue, retries)
   return job
 end
 
--- For a job that does not change again in this call.
+-- Pack a job that does not change again in this call.
 local function pack_final(job)
   local packed = packed_job(job)
   packed_ahead[job.id] = packed
   return packed
 end
 
+local function read_job(id)
+  local job = loaded_jobs[id]
+  if job == nil then
+    local record = redis.call('GET', job_prefix .. id)
+    job = record and unpacked_job(record, id)
+    loaded_jobs[id] = job
+  end
+  return job
+end
+
 local function read_jobs(ids)
+  if #ids <= 1 then
+    return ids[1] and read_job(ids[1])
+  end
   local job_keys = {}
   for i = 1, #ids do
     job_keys[i] = job_prefix .. ids[i]
@@ -35,11 +56,13 @@ local function read_jobs(ids)
   end
 end
 
-local function read_job(id)
-  if loaded_jobs[id] == nil then
-    read_jobs({ id })
+-- Return the ids in the rows of a call. The id is the first value of a row.
+local function ids_of(rows)
+  local ids = {}
+  for id in rows() do
+    ids[#ids + 1] = id
   end
-  return loaded_jobs[id]
+  return ids
 end
 
 local function extra(job, name)
@@ -59,7 +82,7 @@ end
 local function set_data(job, data)
   if #data > INLINE then
     job.data = false
-    redis.call('SET', key('data', job.id), data)
+    redis.call(adds_only and 'SETNX' or 'SET', key('data', job.id), data)
   else
     if job.data == false then
       redis.call('DEL', key('data', job.id))
@@ -98,7 +121,7 @@ local function write_jobs()
     values[at + 2] = packed_ahead[id] or packed_job(job)
     at = at + 2
   end
-  call_in_batches('MSET', nil, values)
+  call_in_batches(adds_only and 'MSETNX' or 'MSET', nil, values)
   if #deleted_ids > 0 then
     delete_job_keys()
   end

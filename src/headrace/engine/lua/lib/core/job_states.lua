@@ -1,12 +1,14 @@
--- job_states: the only place where a job leaves a state and enters another, with the books.
+-- job_states: move jobs from one state to another and update the books. Only
+-- these functions and the fast paths change the state of a job.
 --
--- uses   keys now settings job_records sorted_sets books notices lane_access set_members tags
--- later  unlink_job
+-- uses   lanes keys now settings job_records sorted_sets books notices lane_access set_members tags
+-- uses   links
 
-local known_sessions = {}
+local known_sessions
 
--- Whether a worker has a session. Only then the leases that it holds are listed.
+-- Return whether a worker has a session. Leases are listed by worker only if the worker has a session.
 local function has_session(worker)
+  known_sessions = known_sessions or {}
   local known_session = known_sessions[worker]
   if known_session == nil then
     known_session = redis.call('ZSCORE', SESSIONS, worker) and true or false
@@ -20,11 +22,11 @@ local function leave_state(job, known_member)
   zset_remove(key(state, queue), known_member or job_member(job))
   book(queue, state, -1)
   if state == 'waiting' and is_in_lane(job) then
-    lanes('step_out', job, known_member or job_member(job))
+    step_out(job, known_member or job_member(job))
   elseif state == 'running' then
     zset_remove(key('held', job.worker), held_member(job))
     if extra(job, 'key') or extra(job, 'throttles') then
-      lanes('leave_gates', job)
+      leave_gates(job)
     end
     if settings(queue).concurrency then
       wake(queue, 1)
@@ -42,7 +44,7 @@ local function enter_state(job, state, score)
   if state == 'scheduled' then
     announce_due(queue, score)
   elseif state == 'waiting' and is_in_lane(job) then
-    lanes('step_in', job, job_member(job))
+    step_in(job, job_member(job))
   elseif state == 'running' and has_session(job.worker) then
     zset_add(key('held', job.worker), held_member(job), 0)
   end
@@ -52,11 +54,11 @@ local function enter_state(job, state, score)
   mark_changed(job)
 end
 
--- The priority of a waiting job has changed.
+-- Move a waiting job to the position of its new priority.
 local function reorder_waiting(job)
   zset_add(key('waiting', job.queue), job_member(job), job.priority)
   if is_in_lane(job) then
-    lanes('step_in', job, job_member(job))
+    move_in_lane(job, job_member(job))
   end
 end
 
@@ -70,7 +72,7 @@ local function delete_job(job)
   delete_record(job.id)
 end
 
--- Add a job to its queue, at once or after a delay.
+-- Add a job to its queue, immediately or after a delay.
 local function enqueue(job, delay)
   job.worker = ''
   job.since = now + delay

@@ -1,6 +1,6 @@
--- keys: functions that name the keys of a shard. engine/keys.py adds a constant for each key that a shard has
--- once. A name is always the whole rest of its key, so no name can be mistaken for another key.
--- docs/reference/keys.md lists the roles.
+-- keys: return the keys of a shard. engine/keys.py appends a constant for each key that exists once per
+-- shard. The name is always the last part of a key, so a name that contains a colon is never mistaken for
+-- another key. docs/reference/keys.md lists the roles of keys.
 
 local function key(role, name)
   return shard .. role .. ':' .. name

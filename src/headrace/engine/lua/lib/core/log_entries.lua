@@ -1,4 +1,5 @@
--- log_entries: ids and ends of the event log.
+-- log_entries: parse and build the ids of log entries, and find the first and the last entry of the event
+-- log.
 --
 -- uses   keys
 
@@ -11,7 +12,8 @@ local function entry_id(ms, event_number)
   return string.format('%.0f-%.0f', ms, event_number)
 end
 
--- Return the id of the newest entry up to a position, or of the oldest from it on; nil if there is none.
+-- Return the id of one log entry in a range, or nil if the range is empty. With XRANGE, it is the
+-- oldest entry, with XREVRANGE the newest.
 local function entry_at(command, from, to)
   local found = redis.call(command, EVENTS, from, to, 'COUNT', 1)[1]
   return found and found[1]

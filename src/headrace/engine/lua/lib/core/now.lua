@@ -1,7 +1,6 @@
--- now: the server's clock in whole milliseconds, the only clock that scripts read. Tests swap this file.
+-- now: read the server's clock in whole milliseconds. Scripts read no other clock. Tests replace this file.
 
-local now
-do
+local function current_time()
   local clock = redis.call('TIME')
-  now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
 end

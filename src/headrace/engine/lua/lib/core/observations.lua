@@ -1,31 +1,34 @@
 -- observations: collect waiting and running times, failures and retries for the statistics.
 --
--- uses   keys settings statistics write_back_hooks
+-- uses   settings statistics
 
-local observations = {}
+local observations
 
 local function observe(queue, series, ms)
+  observations = observations or {}
   local seen = observations[queue]
   if not seen then
-    seen = { wait = {}, run = {}, failures = 0, retries = 0 }
+    seen = {}
     observations[queue] = seen
   end
-  if ms then
-    local values = seen[series]
-    values[#values + 1] = ms
+  local before = seen[series]
+  if not ms then
+    seen[series] = (before or 0) + 1
+  elseif before then
+    before[#before + 1] = ms
   else
-    seen[series] = seen[series] + 1
+    seen[series] = { ms }
   end
 end
 
-write_back_hooks[#write_back_hooks + 1] = function()
+local function write_observations()
   for queue, seen in pairs(observations) do
     if settings(queue).stats == 1 then
-      write_series(queue, 'wait', seen.wait)
-      write_series(queue, 'run', seen.run)
-      for _, what in ipairs({ 'failures', 'retries' }) do
-        if seen[what] > 0 then
-          redis.call('HINCRBY', key('stats', open_stats_day(queue)), what, seen[what])
+      for series, values in pairs(seen) do
+        if series == 'wait' or series == 'run' then
+          write_series(queue, series, values)
+        else
+          count_on_day(queue, series, values)
         end
       end
     end

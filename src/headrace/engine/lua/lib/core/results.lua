@@ -1,5 +1,5 @@
--- results: keep and drop results of jobs. A result whose job is not kept is listed by its queue, so that
--- deleting the queue deletes it.
+-- results: store and delete the results of jobs. If a completed job is not kept, its queue lists the
+-- result, so that deleting the queue also deletes the result.
 --
 -- uses   keys now settings job_records sorted_sets
 
@@ -9,6 +9,17 @@ local function keep_result(job, result, alone)
   if alone then
     zset_add(key('results', job.queue), job.id, now)
   end
+end
+
+-- Return the state of a job, whether it has a result, the result and the data, and the job if it has a
+-- result.
+local function stored_result(id)
+  local job = read_job(id)
+  local value = job and redis.call('GET', key('result', id))
+  if not value then
+    return { job and job.state or '', 0, '', '' }
+  end
+  return { job.state, 1, value, payload(job) }, job
 end
 
 local function drop_result(job)

@@ -1,8 +1,9 @@
--- scan_set: read a sorted set page by page while it changes. The cursor is the score and the member seen
--- last, whether they still exist or not; the last page has no cursor. A member that stays with the same
--- score is seen exactly once.
+-- scan_set: read a sorted set page by page while the set changes. The cursor contains the score and the
+-- name of the last member that was read. The cursor stays valid if this member is removed. The last page
+-- has no cursor. A member that keeps its score is read exactly once.
 
--- Compare by bytes, as the server does: Lua's comparison depends on the locale.
+-- Compare two members by their bytes, as the server does. Lua's own comparison of strings depends on the
+-- locale.
 local function sorts_after(one, other)
   for at = 1, math.min(#one, #other) do
     local mine, theirs = string.byte(one, at), string.byte(other, at)
@@ -27,7 +28,7 @@ local function rank_after(where, score, last)
   return low
 end
 
--- Return up to count members with their scores, and the cursor of the next page.
+-- Return at most `count` members with their scores, and the cursor of the next page.
 local function scan_set(where, count, cursor)
   local from = cursor and rank_after(where, cursor[1], cursor[2]) or 0
   local found = redis.call('ZRANGE', where, from, from + count - 1, 'WITHSCORES')

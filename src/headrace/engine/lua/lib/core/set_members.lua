@@ -1,6 +1,6 @@
--- set_members: encode and decode members of sorted sets. Redis sorts members of equal score by their bytes,
--- so a member that must keep the order of a number begins with it: the length of the number in bytes, the
--- number, then a name.
+-- set_members: encode and decode members of sorted sets. Redis sorts members of equal score by their bytes.
+-- Therefore a member that must be sorted by a number consists of the length of the number in bytes, the
+-- number itself, and a name.
 
 local FITS_IN_FOUR = 2 ^ 32
 
@@ -19,7 +19,17 @@ local function name_in(member_name)
   return string.sub(member_name, string.byte(member_name) + 2)
 end
 
--- The members under which a job is listed. Waiting jobs of equal priority are served by seq.
+-- Return the ids of the jobs in a list of members and their scores.
+local function ids_in(found, role)
+  local ids = {}
+  for i = 1, #found, 2 do
+    ids[#ids + 1] = role == 'waiting' and name_in(found[i]) or found[i]
+  end
+  return ids
+end
+
+-- Return the member that represents a job in the sorted set of its state. Waiting jobs of equal priority
+-- are sorted by seq.
 local function job_member(job)
   if job.state == 'waiting' then
     return numbered(job.seq, job.id)

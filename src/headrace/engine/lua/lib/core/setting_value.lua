@@ -1,4 +1,5 @@
--- setting_value: return one setting of a queue: its own value, else the namespace's, else the default.
+-- setting_value: return one setting of a queue: the queue's own value, else the value of the namespace,
+-- else the default.
 
 local function setting_value(own, shared, default)
   local value = own or shared

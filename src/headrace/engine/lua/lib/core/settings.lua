@@ -1,26 +1,36 @@
--- settings: the settings in force for a queue: its own, else the namespace's, else the defaults. The queue
--- '' has no settings of its own.
+-- settings: return all settings of a queue: for each setting the queue's own value, else the value of the
+-- namespace, else the default. The queue '' has no values of its own.
 --
 -- uses   keys defaults
 
+local WITH_DEFAULTS = { __index = DEFAULTS }
+
+local function add_settings(found, stored)
+  for i = 1, #stored, 2 do
+    local value = stored[i + 1]
+    if value == 'none' then
+      found[stored[i]] = false
+    else
+      found[stored[i]] = tonumber(value) or value
+    end
+  end
+end
+
+local function read_settings(queue)
+  local found = setmetatable({}, WITH_DEFAULTS)
+  add_settings(found, redis.call('HGETALL', CONFIG))
+  add_settings(found, redis.call('HGETALL', key('settings', queue)))
+  return found
+end
+
+-- The settings that this call has read. A short path does not use them, because it keeps no state.
 local queue_settings = {}
 
 local function settings(queue)
   local found = queue_settings[queue]
-  if found then
-    return found
-  end
-  found = defaults()
-  queue_settings[queue] = found
-  for _, where in ipairs({ CONFIG, key('settings', queue) }) do
-    local stored = redis.call('HGETALL', where)
-    for i = 1, #stored, 2 do
-      local value = stored[i + 1]
-      if value == 'none' then
-        value = false
-      end
-      found[stored[i]] = tonumber(value) or value
-    end
+  if not found then
+    found = read_settings(queue)
+    queue_settings[queue] = found
   end
   return found
 end

@@ -1,11 +1,13 @@
--- tags: the index of tags: jobs by the time when they got a tag, and the count of each tag. Setting a tag
--- that a job already has changes nothing, so the tag keeps its time.
+-- tags: keep the index of tags: for each tag the number of its jobs, and the jobs in the order in which
+-- they got the tag. Setting a tag that a job already has changes nothing, so the job keeps its position in
+-- the index.
 --
 -- uses   keys now job_records sorted_sets events
 
-local tag_counts = {}
+local tag_counts
 
 local function list_tag(job, tag, by)
+  tag_counts = tag_counts or {}
   tag_counts[tag] = (tag_counts[tag] or 0) + by
   if by > 0 then
     zset_add(key('tag', tag), job.id, now)
@@ -14,9 +16,9 @@ local function list_tag(job, tag, by)
   end
 end
 
-local function has_tag(job, tag)
-  for _, one in ipairs(extra(job, 'tags') or {}) do
-    if one == tag then
+local function is_among(names, wanted)
+  for _, one in ipairs(names or {}) do
+    if one == wanted then
       return true
     end
   end
@@ -24,24 +26,24 @@ local function has_tag(job, tag)
 end
 
 local function set_tags(job, wanted)
-  local stays = {}
+  local before = extra(job, 'tags') or {}
   for _, tag in ipairs(wanted) do
-    stays[tag] = true
-    if not has_tag(job, tag) then
+    if not is_among(before, tag) then
       list_tag(job, tag, 1)
     end
   end
-  for _, tag in ipairs(extra(job, 'tags') or {}) do
-    if not stays[tag] then
+  for _, tag in ipairs(before) do
+    if not is_among(wanted, tag) then
       list_tag(job, tag, -1)
     end
   end
   set_extra(job, 'tags', #wanted > 0 and wanted or nil)
 end
 
--- Includes tags set by this call, which are written only at its end.
+-- Return whether any job has a tag. Tags that this call has set are included, although the call writes its
+-- tags only at the end.
 local function any_tags()
-  return next(tag_counts) or redis.call('EXISTS', TAGS) == 1
+  return tag_counts or redis.call('EXISTS', TAGS) == 1
 end
 
 local function write_tags()
@@ -56,7 +58,7 @@ local function tag_text(tags)
   return #tags > 0 and cjson.encode(tags) or '[]'
 end
 
--- Change the tags of a job, which is an event.
+-- Change the tags of a job and append an event.
 local function change_tags(job, wanted)
   if #wanted ~= #(extra(job, 'tags') or {}) then
     set_tags(job, wanted)

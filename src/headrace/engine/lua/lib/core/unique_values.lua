@@ -1,6 +1,6 @@
--- unique_values: of several jobs with the same unique value, one live job per queue holds the value. A job
--- that must continue without the value is no longer unique. A claim counts only while its job exists and
--- has that value: a stale claim blocks no other job.
+-- unique_values: ensure that no two live jobs of a queue hold the same unique value. A job that must
+-- continue although another job holds the same unique value loses the value. A claim is valid only while
+-- its job exists and has the claimed value, so a stale claim does not block other jobs.
 --
 -- uses   keys job_records
 
@@ -10,7 +10,7 @@ local function unique_holder(queue, value, id)
   return job and extra(job, 'unique') == value and job
 end
 
--- Return why a job may not have a value, nil if it may.
+-- Return a refusal if another job holds the unique value, else nil.
 local function unique_refusal(queue, value, id)
   local job = unique_holder(queue, value, id)
   return job and 'UNIQUE_TAKEN ' .. job.state .. ' ' .. job.id or nil

@@ -1,5 +1,6 @@
--- feed: the feed of this call. A feed is plain or sorted for its whole life; an operation for the other
--- kind treats it as missing, because the feed that its caller knows was deleted.
+-- feed: open the feed that a call operates on. The kind of a feed, plain or sorted, never changes. An
+-- operation treats a feed of the wrong kind as missing, because the feed that the caller knows must have
+-- been deleted.
 --
 -- uses   keys
 
@@ -15,8 +16,8 @@ local function open_feed(feed, kind)
   return actual_kind and (not kind or kind == actual_kind)
 end
 
--- Generated ids of a sorted feed are numbers from its counter. A number that a client chose as id must not
--- be generated again.
+-- Generated ids of a sorted feed are numbers from the feed's counter. If a client chooses a number as an
+-- id, the counter must not generate that number again.
 local counter
 
 local function raise_counter(id)

@@ -1,16 +1,17 @@
--- feed_order: positions in a sorted feed: whole numbers with gaps. When a gap is used up, the smallest
--- surrounding range that is empty enough is renumbered. A larger range must be emptier, so an insertion
--- moves few items on average, wherever it happens.
+-- feed_order: assign positions to the items of a sorted feed. Positions are whole numbers with gaps. If a
+-- gap is used up, the smallest surrounding range that has enough free positions is renumbered. The larger
+-- the range, the larger the share of its positions that must be free. With this rule, an insertion moves
+-- few items on average, wherever the item is inserted.
 --
 -- uses   batched_calls
 
 local POSITIONS = 2 ^ 53
 local GAP = 2 ^ 20
 local SMALLEST_PART = 8
--- A range of 2^n positions may hold ROOM^n items.
+-- A range of 2^n positions is renumbered only if it holds fewer than ROOM^n items.
 local ROOM = 1.54
 
--- Return the item before a place and its position, and the position of the item after it.
+-- Return the item before a place, the position of that item, and the position of the item after the place.
 local function neighbours(order, where, reference)
   local rank = 0
   if where == 'last' then
@@ -58,7 +59,7 @@ local function renumber_around(order, around)
   call_in_batches('ZADD', order, renumbered)
 end
 
--- Insert an id that is not in the order at a place, and return where it is.
+-- Insert an id that the feed does not contain yet, and return the place of the id.
 local function insert_at(order, id, where, reference)
   local one_before, before, after = neighbours(order, where, reference)
   local position = position_between(before, after)
@@ -81,7 +82,7 @@ local function is_at(order, id, where, reference)
   return rank == redis.call('ZRANK', order, reference) + (where == 'after' and 1 or -1)
 end
 
--- Move an id that is in the order, and return where it is; '' if it is already there.
+-- Move an id that the feed contains, and return its new place, or '' if the id is already at that place.
 local function move_to(order, id, where, reference)
   if id == reference or is_at(order, id, where, reference) then
     return ''
@@ -90,7 +91,7 @@ local function move_to(order, id, where, reference)
   return insert_at(order, id, where, reference)
 end
 
--- Return the place of the next item, so that several items keep their given order.
+-- Return the place for the next item, so that several items keep the order in which they were passed.
 local function next_place(id, where, reference)
   if where == 'first' or where == 'after' then
     return 'after', id

@@ -1,10 +1,8 @@
--- complete_general: the general path of complete: results, new data, a next queue, several queues or
--- workers, queues that keep no jobs, refusals, repeated calls.
+-- complete_general: complete jobs through the general path. This path handles results, new data, a next
+-- queue, several queues or workers, queues that keep no jobs, refusals and repeated calls.
 --
--- uses   job_records check_lease notices write_back now events job_states observations keep_completed
--- uses   job_finished
--- needs  next_queue delay parents each
--- later  find_cycle move_to_next_queue
+-- uses   job_records check_lease notices write_back now events job_states observations completed_jobs
+-- uses   job_finished find_cycle change_queue
 
 local function complete_job(job, given, next_queue, delay, parents)
   local queue, run = job.queue, now - job.since
@@ -28,15 +26,8 @@ local function complete_job(job, given, next_queue, delay, parents)
   return 'complete'
 end
 
-return function(housekeeping_due, trim_due, crowded)
-  if housekeeping_due then
-    return run_housekeeping(trim_due, crowded)
-  end
-  local ids = {}
-  for id in each() do
-    ids[#ids + 1] = id
-  end
-  read_jobs(ids)
+local function complete_general(next_queue, delay, parents, each)
+  read_jobs(ids_of(each))
   local answers = {}
   for id, token, given in each() do
     local job, refusal, done = check_lease(id, token)

@@ -1,13 +1,14 @@
--- failures: list failed jobs by failure type, and store the messages of failures. A type without jobs
--- disappears.
+-- failures: mark jobs as failed, list failed jobs by failure type, and store the messages of failures. A
+-- failure type without jobs is deleted.
 --
--- uses   keys job_records sorted_sets write_back_hooks now
+-- uses   keys job_records sorted_sets now events job_history job_states observations notices
+-- uses   job_finished
 
--- Records and events keep the beginning of a message, so that a job stays small however often it fails. The
--- newest failure is stored whole, with its traceback, under a key of its own.
+-- Records and events contain only the beginning of a message, so that a job stays small however often it
+-- fails. The whole message and the traceback of the newest failure are stored in the hash notes:<id>.
 local SHORT_MESSAGE = 1024
 
--- A character that the cut would split is left out.
+-- If the limit falls inside a character, the whole character is cut off.
 local function short_message(message)
   local size = math.min(#message, SHORT_MESSAGE)
   while size > 0 and string.find(message, '^[\128-\191]', size + 1) do
@@ -25,10 +26,11 @@ local function store_error_text(job, message, traceback, at)
   end
 end
 
-local failure_counts = {}
+local failure_counts
 
 local function list_failure(job, by)
   local kind, _, at = unpack(extra(job, 'failure'))
+  failure_counts = failure_counts or {}
   failure_counts[kind] = (failure_counts[kind] or 0) + by
   if by > 0 then
     zset_add(key('failures', kind), job.id, at)
@@ -44,10 +46,32 @@ local function unlist_failure(job)
   end
 end
 
-write_back_hooks[#write_back_hooks + 1] = function()
+local function write_failure_counts()
   for kind, by in pairs(failure_counts) do
     if by ~= 0 and tonumber(redis.call('ZINCRBY', FAILURE_TYPES, by, kind)) <= 0 then
       redis.call('ZREM', FAILURE_TYPES, kind)
     end
   end
+end
+
+-- Mark a job as failed. The job is listed under its failure type until the job is retried, moved or
+-- cancelled.
+local function fail_job(job, kind, message, reason, traceback, data)
+  local short = short_message(message)
+  local run = job.state == 'running' and now - job.since or nil
+  emit('failed', job, nil, run, changed_payload(job, data, {
+    'failure', kind, 'message', short, 'reason', reason,
+  }))
+  add_history(job, 'failed', kind, short)
+  store_error_text(job, message, traceback)
+  unlist_failure(job)
+  leave_state(job)
+  job_finished(job, 'failed')
+  set_extra(job, 'failure', { kind, short, now, job.worker })
+  job.worker = ''
+  job.since = now
+  enter_state(job, 'failed', now)
+  list_failure(job, 1)
+  observe(job.queue, 'failures')
+  notify_finished(job.id)
 end

@@ -1,12 +1,23 @@
--- job_finished: record that a job finished: its dependents and its group are updated by update_dependents
--- before the script ends.
+-- job_finished: record that a job finished. Before the script ends, update_dependents updates the
+-- dependents and the group of the job.
 --
 -- uses   keys job_records sorted_sets dependency_policies unique_values
 
--- Finished jobs and groups with their endings, and lists of dependents in progress. While cascading, a
--- cancelled job cancels its dependents.
-local finished_parents, unlocking = {}, {}
+-- finished_parents contains pairs: a finished job or the group of a finished job, and the ending of that
+-- job. unlocking contains the names of the lists of dependents that must still be processed. While
+-- cascading is true, cancelling a job also cancels its dependents.
+local finished_parents, unlocking
 local cascading = false
+
+local function add_finished_parent(parent, ending)
+  finished_parents = finished_parents or {}
+  finished_parents[#finished_parents + 1] = { parent, ending }
+end
+
+local function process_list_later(name)
+  unlocking = unlocking or {}
+  unlocking[#unlocking + 1] = name
+end
 
 local ENDINGS = { completed = 'completed', failed = 'failed' }
 
@@ -16,14 +27,14 @@ local function leave_group(job, ending)
     if ending ~= 'failed' then
       zset_remove(key('group', group), job.id)
     end
-    finished_parents[#finished_parents + 1] = { group_parent(group), ending }
+    add_finished_parent(group_parent(group), ending)
   end
 end
 
 local function note_finished_parent(job, outcome)
   local ending = ENDINGS[outcome] or 'gone'
   if extra(job, 'awaited') then
-    finished_parents[#finished_parents + 1] = { job.id, cascading and ending == 'gone' and 'cascade' or ending }
+    add_finished_parent(job.id, cascading and ending == 'gone' and 'cascade' or ending)
     if ending ~= 'failed' then
       set_extra(job, 'awaited', nil)
     end
@@ -31,7 +42,8 @@ local function note_finished_parent(job, outcome)
   leave_group(job, ending)
 end
 
--- A job finished: completed, failed, cancelled or expired. It has left its state but still has its record.
+-- Record that a job completed, failed, expired or was cancelled. The job is no longer listed in its state,
+-- but its record still exists.
 local function job_finished(job, outcome)
   note_finished_parent(job, outcome)
   release_unique_value(job)

@@ -1,11 +1,12 @@
--- trim_event_log: keep the event log within its limits of age and number, and count the deleted events.
--- Events that a lake lacks stay until there are more than events_cap; beyond that they are lost to the lake
--- and counted as dropped. Each call deletes a bounded number; the rest is due at once.
+-- trim_event_log: keep the event log within its limits on age and number, and count the deleted events.
+-- Events that a lake has not stored yet are kept until the log has more than events_cap events. Events that
+-- exceed events_cap are deleted although a lake has not stored them, and are counted as dropped. Each call
+-- deletes a bounded number of events. If more events must be deleted, the next call is due immediately.
 --
 -- uses   keys now settings log_entries sorted_sets
 
--- Return the newest entry that all lakes have stored, nil if there is no lake. Later entries are not
--- trimmed.
+-- Return the newest entry that all lakes have stored, or nil if no lake is known. Later entries are trimmed
+-- only if the log exceeds events_cap.
 local function oldest_lake_mark()
   local lowest, lowest_number
   local marks = redis.call('HGETALL', LAKES)
@@ -29,11 +30,12 @@ local function trim(how, limit)
   return gone
 end
 
--- Trim events beyond the limits of age and number that every lake has stored.
+-- Trim events that exceed the limits on age and number, if every lake has stored these events.
 local function trim_kept(limits, oldest_ms, kept_ms, kept_number)
   local after_kept = entry_id(kept_ms, kept_number + 1)
   trim('MINID', oldest_ms <= kept_ms and entry_id(oldest_ms, 0) or after_kept)
-  -- The number in the hash may be stale: this script writes it at its end.
+  -- The event number in the hash LOG may be out of date, because this number is updated only at the end of
+  -- a script.
   local newest = last_entry()
   if newest and select(2, entry_parts(newest)) - limits.events_count > kept_number then
     trim('MINID', after_kept)
@@ -42,7 +44,7 @@ local function trim_kept(limits, oldest_ms, kept_ms, kept_number)
   end
 end
 
--- Trim events beyond the cap, even if a lake lacks them.
+-- Trim events that exceed the cap, even if a lake has not stored them.
 local function trim_forced(limits, kept_number)
   local oldest = first_entry()
   local gone = trim('MAXLEN', math.max(limits.events_count, limits.events_cap))
@@ -55,7 +57,7 @@ local function trim_forced(limits, kept_number)
   end
 end
 
-return function()
+local function trim_event_log()
   trimmed, more = 0, false
   local limits = settings('')
   local oldest_ms = math.max(0, now - limits.events_age)

@@ -1,6 +1,7 @@
--- check_lease: check the lease of a worker's call. Only the token of the present lease counts, not the
--- worker's name. An operator passes no token, but the job must be running. If a repeated call already
--- finished the job, the third value is the job's state, or DONE if the job is gone.
+-- check_lease: check that the caller holds the lease of a job. Only the token of the current lease counts,
+-- not the name of the worker. An operator passes an empty token, which is valid for any running job. A
+-- repeated call may find that the first call has already finished the job. In this case, the third return
+-- value is the state of the job, or DONE if the job no longer exists.
 --
 -- uses   job_records
 

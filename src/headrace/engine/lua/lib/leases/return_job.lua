@@ -1,8 +1,9 @@
--- return_job: return a running job to its queue. At the front it keeps its old number and position; at the
--- back it gets a new number.
+-- return_job: return running jobs to their queues.
 --
--- uses   now events job_history job_states
+-- uses   now events job_history job_states failures observations notices
 
+-- At the front, the job keeps its old sequence number and position. At the back, the job gets a new
+-- sequence number.
 local function return_job(job, kind, position, delay, more, failure, message, data)
   local event = emit(kind, job, nil, now - job.since, changed_payload(job, data, more))
   add_history(job, kind, failure, message)
@@ -11,4 +12,22 @@ local function return_job(job, kind, position, delay, more, failure, message, da
     job.seq = event
   end
   enqueue(job, delay)
+end
+
+-- Take a job from a worker that died or whose lease expired. The job loses one retry. A job that has no
+-- retries left fails, so that a job that kills its workers is not retried forever.
+local function reclaim_job(job, reason)
+  notify_worker(job, 'lost')
+  local holder = job.worker
+  job.token = ''
+  observe(job.queue, 'retries')
+  if job.retries and job.remaining <= 0 then
+    fail_job(job, 'retries exhausted',
+      reason .. ' with worker ' .. holder .. ' on attempt ' .. job.attempt, reason)
+  else
+    if job.retries then
+      job.remaining = job.remaining - 1
+    end
+    return_job(job, 'lost', 'front', 0, { 'reason', reason })
+  end
 end

@@ -1,9 +1,10 @@
--- sessions: check sessions and end them. Ending a session returns its jobs to the front of their queues, in
--- bounded steps: while jobs remain, the worker stays listed as dead and the next call continues.
+-- sessions: check and end the sessions of workers. Ending a session returns the jobs of the worker to the
+-- front of their queues, a bounded number per call. While the worker still holds jobs, the worker stays
+-- listed as dead, and the next call returns more jobs.
 --
 -- uses   keys now settings job_records sorted_sets set_members
 
--- Whether a worker's session has this token and is alive.
+-- Return whether the session of a worker is alive and has this token.
 local function is_live_session(worker, token)
   local ends = redis.call('ZSCORE', SESSIONS, worker)
   return ends and tonumber(ends) > now and redis.call('HGET', key('session', worker), 'token') == token
@@ -11,7 +12,7 @@ end
 
 local AT_MOST = 256
 
--- Return some of the jobs that a worker holds, and whether these are all.
+-- Return a bounded number of the jobs that a worker holds, and whether the worker holds no other jobs.
 local function jobs_held_by(worker, from, to)
   local held_by = key('held', worker)
   local entries = redis.call('ZRANGE', held_by, from, to, 'BYLEX', 'LIMIT', 0, AT_MOST)

@@ -1,11 +1,12 @@
--- gates: limit how many jobs run at once or start within a time: one for each key of a queue ('k' ..
--- queue .. '\0' .. key) and for each throttle ('t' .. name). A gate stores the running jobs behind it and
--- their deadlines; an expired lease does not count.
+-- gates: limit how many jobs run at the same time or start within an interval. Each key of a queue has a
+-- gate ('k' .. queue .. '\0' .. key), and each throttle has a gate ('t' .. name). A gate stores the running
+-- jobs that count against its limits, with the deadlines of their leases. A job whose lease expired does
+-- not count.
 --
--- uses   keys now settings sorted_sets
+-- uses   keys now settings sorted_sets job_records
 
--- Return this shard's part of a limit. Each shard enforces its own part, so that all shards together never
--- exceed the limit.
+-- Return this shard's part of a limit. Each shard enforces only its own part, so that all shards together
+-- never exceed the limit.
 local function shard_share(limit, shards)
   shards = tonumber(shards or 1)
   if not limit or limit == 'none' or shards == 1 then
@@ -23,7 +24,8 @@ local function lane_key(queue, lane)
   return key('lane', queue .. '\0' .. lane)
 end
 
--- A lane is a key and throttles, each followed by '\0'; a job with neither is in the lane ''.
+-- The name of a lane contains the key and the throttles of the lane's jobs. Each of these parts ends with
+-- '\0'. A job that has neither a key nor throttles is in the lane ''.
 local function lane_of(job)
   local all = job.extra
   if not all or not (all.key or all.throttles) then
@@ -32,41 +34,62 @@ local function lane_of(job)
   return (all.key or '') .. '\0' .. (all.throttles and table.concat(all.throttles, '\0') .. '\0' or '')
 end
 
-local function gates_of(queue, lane)
+local function gates_of(queue, job_key, throttles)
   local gates = {}
-  for name in string.gmatch(lane, '(%Z*)%z') do
-    if #gates > 0 or gates.keyless then
-      gates[#gates + 1] = 't' .. name
-    elseif name ~= '' then
-      gates[1] = 'k' .. queue .. '\0' .. name
-    else
-      gates.keyless = true
-    end
+  if job_key then
+    gates[1] = 'k' .. queue .. '\0' .. job_key
+  end
+  for i = 1, throttles and #throttles or 0 do
+    gates[#gates + 1] = 't' .. throttles[i]
   end
   return gates
 end
 
-local gate_limits = {}
+local function gates_of_job(job)
+  return gates_of(job.queue, extra(job, 'key'), extra(job, 'throttles'))
+end
 
--- Return how many jobs may run at once, and how many may start in how many milliseconds; false for no
--- limit.
-local function limits_of(gate)
-  local found = gate_limits[gate]
-  if not found then
-    if string.sub(gate, 1, 1) == 'k' then
-      local limits = settings(string.match(gate, '^k(%Z*)%z'))
-      found = { limits.key_concurrency, limits.key_rate }
-    else
-      local concurrency, rate, shards = unpack(redis.call('HMGET', key('throttle', string.sub(gate, 2)),
-        'concurrency', 'rate', 'shards'))
-      found = { shard_share(concurrency, shards), shard_share(rate, shards) }
+local function gates_of_lane(queue, lane)
+  if lane == '' then
+    return {}
+  end
+  local key_ends = string.find(lane, '\0', 1, true)
+  local throttles
+  if key_ends < #lane then
+    throttles = {}
+    for name in string.gmatch(string.sub(lane, key_ends + 1), '(%Z*)%z') do
+      throttles[#throttles + 1] = name
     end
-    gate_limits[gate] = found
+  end
+  return gates_of(queue, key_ends > 1 and string.sub(lane, 1, key_ends - 1), throttles)
+end
+
+local throttle_limits
+
+local function limits_of_throttle(name)
+  throttle_limits = throttle_limits or {}
+  local found = throttle_limits[name]
+  if not found then
+    local concurrency, rate, shards = unpack(redis.call('HMGET', key('throttle', name),
+      'concurrency', 'rate', 'shards'))
+    found = { shard_share(concurrency, shards), shard_share(rate, shards) }
+    throttle_limits[name] = found
   end
   return found[1], found[2]
 end
 
--- Return where the used part of a gate's rate is stored: the time when all of it is free again.
+-- Return how many jobs of a queue may run at the same time behind a gate, and how many may start per
+-- interval. False means that no limit is set.
+local function limits_of(queue, gate)
+  if string.sub(gate, 1, 1) == 't' then
+    return limits_of_throttle(string.sub(gate, 2))
+  end
+  local limits = settings(queue)
+  return limits.key_concurrency, limits.key_rate
+end
+
+-- Return the sorted set and the member that store the used part of a gate's rate. The score is the time
+-- when the whole rate is available again.
 local function rate_place(gate)
   if string.sub(gate, 1, 1) == 't' then
     return key('rates', ''), string.sub(gate, 2)
@@ -74,19 +97,21 @@ local function rate_place(gate)
   return key('rates', string.match(gate, '^.(%Z*)')), gate
 end
 
--- In whole microseconds, so that no fraction is lost.
+-- Return the time when the whole rate is available again. The unit is whole microseconds, so that no
+-- fraction is lost.
 local function rate_used_until(gate)
   return math.max(1000 * now, tonumber(redis.call('ZSCORE', rate_place(gate)) or 0))
 end
 
--- Return how many jobs may start at once after a pause, and the microseconds between two starts.
+-- Return how many jobs may start together after a pause, and the microseconds between two starts.
 local function rate_step(rate)
   local starts, span = string.match(rate, '^(%d+)/(%d+)$')
   return tonumber(starts), math.max(1, math.floor(1000 * span / starts))
 end
 
--- Return how many jobs may start now under a rate, and when the next one may. After a rate was lowered, more
--- may have started than it allows; that is 0, not a negative number.
+-- Return how many jobs may start now under a rate, and when the next job may start. If a rate was lowered,
+-- more jobs may have started than the new rate allows. In this case the function returns 0, not a negative
+-- number.
 local function starts_left(gate, rate)
   local starts, step = rate_step(rate)
   if starts == 0 then
@@ -109,10 +134,13 @@ local function use_rate(gate, rate)
 end
 
 local function running_at(gate)
-  return redis.call('ZCOUNT', key('gate', gate), '(' .. now, '+inf')
+  local where = key('gate', gate)
+  flush_zset(where)
+  return redis.call('ZCOUNT', where, '(' .. now, '+inf')
 end
 
--- Return when a gate ends: a throttle may be set for a limited time.
+-- Return the time when a gate ends. Only the gate of a throttle can end, because only a throttle can be set
+-- for a limited time.
 local function ends_at(gate)
   if string.sub(gate, 1, 1) == 't' then
     return tonumber(redis.call('ZSCORE', THROTTLES, string.sub(gate, 2)) or math.huge)
@@ -120,16 +148,13 @@ local function ends_at(gate)
   return math.huge
 end
 
--- Return nil if the gate is open, else when it may open by itself.
-local function closed_until(gate)
-  local concurrency, rate = limits_of(gate)
-  if concurrency then
-    flush_zsets()
-    if running_at(gate) >= concurrency then
-      local first = redis.call('ZRANGE', key('gate', gate), '(' .. now, '+inf', 'BYSCORE',
-        'LIMIT', 0, 1, 'WITHSCORES')
-      return math.min(tonumber(first[2] or math.huge), ends_at(gate))
-    end
+-- Return nil if a gate is open, else the time when the gate may open by itself.
+local function closed_until(queue, gate)
+  local concurrency, rate = limits_of(queue, gate)
+  if concurrency and running_at(gate) >= concurrency then
+    local first = redis.call('ZRANGE', key('gate', gate), '(' .. now, '+inf', 'BYSCORE',
+      'LIMIT', 0, 1, 'WITHSCORES')
+    return math.min(tonumber(first[2] or math.huge), ends_at(gate))
   end
   if rate then
     local left, moment = starts_left(gate, rate)
@@ -137,11 +162,12 @@ local function closed_until(gate)
   end
 end
 
-local function closed_gate(queue, lane)
-  for _, gate in ipairs(gates_of(queue, lane)) do
-    local moment = closed_until(gate)
+-- Return the first closed gate of a list, and the time when this gate may open by itself.
+local function closed_gate(queue, gates)
+  for i = 1, #gates do
+    local moment = closed_until(queue, gates[i])
     if moment then
-      return gate, moment
+      return gates[i], moment
     end
   end
 end

@@ -1,8 +1,6 @@
--- lane_access: whether a job is in a lane while it waits. Most queues have no lanes, so the function
--- lanes(step, ...) is created at its first call.
+-- lane_access: return whether a job belongs to a lane while the job waits. Most queues have no lanes.
 --
 -- uses   settings job_records
--- later  lanes
 
 local function is_in_lane(job)
   return settings(job.queue).governed or extra(job, 'key') or extra(job, 'throttles')

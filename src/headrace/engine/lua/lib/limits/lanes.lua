@@ -1,55 +1,66 @@
--- lanes: in a queue with limits by key, throttles or fair scheduling, waiting jobs are also listed in lanes. A
--- lane holds the jobs of one key with the same throttles. A lane whose first job may start is eligible; a lane
--- that a gate holds back is parked there and costs nothing until the gate may be open again.
+-- lanes: list the waiting jobs of a queue in lanes as well, if the queue has limits per key, throttles or
+-- fair scheduling. A lane contains the jobs of one key that have the same throttles. A lane whose first job
+-- may start is eligible. A lane that a gate holds back is parked at this gate, and costs nothing until the
+-- gate may be open again.
 --
---   lane:<queue>\0<lane>     its jobs, ordered as they wait
+--   lane:<queue>\0<lane>     the waiting jobs of a lane, in order
 --   turns:<queue>            eligible lanes: <number><lane>, by the priority of the first job
 --   parked:<queue>\0<gate>   lanes parked at a gate, with the same members and scores
 --   gated:<queue>            gates where lanes of the queue are parked, by the time of the next check
 --   stops:<throttle>         queues with lanes parked at a throttle
 --   lanes:<queue>            the state of each lane: eligible or parked, its number and its gate
 --
--- uses   keys set_members now settings job_records sorted_sets events notices write_back_hooks gates use_lanes
+-- uses   keys set_members now settings job_records sorted_sets events notices gates change_limits
 
-local changed, freed = {}, {}
+-- Changed lanes by <queue>\0<lane>: {queue, lane, number, added}. The number is the event number of a delivery,
+-- or false. If the only change is a new member of the lane, `added` is that member. The other table contains
+-- the gates that may be open.
+local changed, freed
 
--- Note that a lane changed. `served` is the number of a delivery, or false if no job of the lane was delivered.
--- Expired leases can give a lane several deliveries in one call; the last one decides its turn.
-local function change_lane(queue, lane, served)
-  local lanes = changed[queue]
-  if not lanes then
-    lanes = {}
-    changed[queue] = lanes
+-- Record that a lane changed. `served` is the event number of a delivery, or false if no job of the lane
+-- was delivered. Expired leases can cause several deliveries from one lane in one call. In this case, the
+-- last delivery determines the next turn of the lane. Return the key of the lane.
+local function change_lane(queue, lane, served, added)
+  local name = queue .. '\0' .. lane
+  changed = changed or {}
+  local before = changed[name]
+  if before then
+    before[3], before[4] = served or before[3], false
+  else
+    changed[name] = { queue, lane, served, added }
   end
-  lanes[lane] = served or lanes[lane] or false
+  return key('lane', name)
 end
 
+-- List a waiting job in its lane.
 local function step_in(job, name)
-  local lane = lane_of(job)
   if extra(job, 'throttles') then
     use_lanes(job.queue)
   end
-  zset_add(lane_key(job.queue, lane), name, job.priority)
-  change_lane(job.queue, lane, false)
+  zset_add(change_lane(job.queue, lane_of(job), false, name), name, job.priority)
+end
+
+-- Move a job within its lane to the position of its new priority.
+local function move_in_lane(job, name)
+  zset_add(change_lane(job.queue, lane_of(job), false, false), name, job.priority)
 end
 
 local function step_out(job, name)
-  local lane = lane_of(job)
-  zset_remove(lane_key(job.queue, lane), name)
-  change_lane(job.queue, lane, false)
+  zset_remove(change_lane(job.queue, lane_of(job), false, false), name)
 end
 
 local function parked_at(queue, gate)
   return key('parked', queue .. '\0' .. gate)
 end
 
--- The state of a lane: T, its number and the gate that let it go; or P, its number and the gate where it is
+-- Return the state of a lane, the number of the lane, and a gate. The state T means eligible, and the gate
+-- is the gate that released the lane. The state P means parked, and the gate is the gate where the lane is
 -- parked.
 local function lane_state(queue, lane)
   local state = redis.call('HGET', key('lanes', queue), lane)
   if state then
-    local turn_and_gate = string.sub(state, 2)
-    return string.sub(state, 1, 1), number_in(turn_and_gate), name_in(turn_and_gate)
+    local turn_ends = 2 + string.byte(state, 2)
+    return string.sub(state, 1, 1), string.sub(state, 2, turn_ends), string.sub(state, turn_ends + 1)
   end
 end
 
@@ -59,15 +70,16 @@ local function write_lane(queue, lane, state, turn, gate, priority)
   redis.call('HSET', key('lanes', queue), lane, state .. turn .. gate)
 end
 
--- The gate may be open: the next pop of the queue checks it. One parked lane is let go at a time; when it
--- is served, ends or is parked elsewhere, the next one may try.
+-- Let the next pop of the queue check a gate that may be open. A gate releases one parked lane at a time.
+-- When the released lane is served, becomes empty or is parked at another gate, the gate may release the
+-- next lane.
 local function look_again(queue, gate)
   if gate ~= '' then
     redis.call('ZADD', key('gated', queue), 'XX', now, gate)
   end
 end
 
--- Remove a lane from a gate. The gate needs no more checks after the last one.
+-- Remove a lane from a gate. A gate that has no parked lanes left needs no more checks.
 local function leave_parked(queue, lane, turn, gate)
   redis.call('ZREM', parked_at(queue, gate), turn .. lane)
   if redis.call('EXISTS', parked_at(queue, gate)) == 0 then
@@ -78,8 +90,8 @@ local function leave_parked(queue, lane, turn, gate)
   end
 end
 
--- Lanes are served by the number of their first job. In a fair queue a lane keeps its number until it is
--- served, and then goes behind all others.
+-- Lanes of equal priority are served in the order of the sequence numbers of their first jobs. In a fair
+-- queue, a lane keeps its number until the lane is served, and then moves behind all other lanes.
 local function number_of(queue, first, turn, served)
   if turn and settings(queue).fair == 1 then
     return served and numbered(served, '') or turn
@@ -97,13 +109,13 @@ local function end_lane(queue, lane, state, turn, gate)
   end
 end
 
--- Whether a lane has another position than the one that is stored, because its first job is another one or has
--- a new priority.
+-- Return whether the stored position of a lane is out of date, because the lane has another first job or
+-- the first job has a new priority.
 local function has_moved(where, lane, turn, next_turn, priority)
   return next_turn ~= turn or tonumber(redis.call('ZSCORE', where, turn .. lane)) ~= tonumber(priority)
 end
 
--- A parked lane with a new first job may come before one that was let go.
+-- A parked lane with a new first job may now come before a lane that the gate has already released.
 local function refresh_parked(queue, lane, turn, gate, next_turn, priority)
   local where = parked_at(queue, gate)
   if has_moved(where, lane, turn, next_turn, priority) then
@@ -113,8 +125,12 @@ local function refresh_parked(queue, lane, turn, gate, next_turn, priority)
   end
 end
 
-local function refresh_lane(queue, lane, served)
-  local first = redis.call('ZRANGE', lane_key(queue, lane), 0, 0, 'WITHSCORES')
+local function refresh_lane(where, queue, lane, served, added)
+  flush_zset(where)
+  local first = redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')
+  if added and first[1] ~= added then
+    return
+  end
   local state, turn, gate = lane_state(queue, lane)
   if not first[1] then
     if state then
@@ -128,7 +144,7 @@ local function refresh_lane(queue, lane, served)
     return
   end
   local turns = key('turns', queue)
-  -- A lane that was let go and now has a later position may come after one that is still parked.
+  -- A released lane that now has a later position may come after a lane that is still parked.
   if state and (served or gate ~= '' and has_moved(turns, lane, turn, next_turn, first[2])) then
     look_again(queue, gate)
     gate = ''
@@ -140,16 +156,12 @@ local function refresh_lane(queue, lane, served)
 end
 
 local function refresh_lanes()
-  if not next(changed) then
-    return
-  end
-  flush_zsets()
-  for queue, lanes in pairs(changed) do
-    for lane, served in pairs(lanes) do
-      refresh_lane(queue, lane, served)
+  if changed then
+    for name, change in pairs(changed) do
+      refresh_lane(key('lane', name), unpack(change))
     end
+    changed = nil
   end
-  changed = {}
 end
 
 local function park(queue, lane, priority, gate, moment)
@@ -174,7 +186,7 @@ local function unpark(queue, gate)
   write_lane(queue, lane, 'T', turn, gate, first[2])
 end
 
--- Check each gate that may be open by now, one lane each.
+-- Check each gate that may be open by now. Each of these gates releases one lane.
 local function open_gates(queue, most)
   local due = redis.call('ZRANGE', key('gated', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
   for _, gate in ipairs(due) do
@@ -183,15 +195,16 @@ local function open_gates(queue, most)
   return #due
 end
 
--- A job starts to run: it counts at its gates until its lease ends.
+-- At each gate of a job that starts to run, count the job until its lease ends.
 local function pass_gates(job, deadline)
-  local queue, lane = job.queue, lane_of(job)
-  local limits = settings(queue)
+  local queue = job.queue
+  local limits, gates = settings(queue), gates_of_job(job)
   if limits.rate then
     use_rate('q' .. queue, shard_share(limits.rate, limits.shards))
   end
-  for _, gate in ipairs(gates_of(queue, lane)) do
-    local _, rate = limits_of(gate)
+  for i = 1, #gates do
+    local gate = gates[i]
+    local _, rate = limits_of(queue, gate)
     if deadline then
       zset_add(key('gate', gate), job.id, deadline)
     end
@@ -199,30 +212,36 @@ local function pass_gates(job, deadline)
       use_rate(gate, rate)
     end
   end
-  if lane ~= '' or limits.governed then
-    change_lane(queue, lane, number)
+  if gates[1] or limits.governed then
+    change_lane(queue, lane_of(job), number)
   end
 end
 
--- If a lease now ends earlier, the lanes that wait for it are checked earlier.
+local function free_gate(gate)
+  freed = freed or {}
+  freed[gate] = true
+end
+
+-- If a lease now ends earlier than before, the lanes that wait for its end are checked earlier.
 local function renew_gates(job, deadline)
-  for _, gate in ipairs(gates_of(job.queue, lane_of(job))) do
+  for _, gate in ipairs(gates_of_job(job)) do
     local before = redis.call('ZSCORE', key('gate', gate), job.id)
     if before and tonumber(before) > tonumber(deadline) then
-      freed[gate] = true
+      free_gate(gate)
     end
     zset_add(key('gate', gate), job.id, deadline)
   end
 end
 
 local function leave_gates(job)
-  for _, gate in ipairs(gates_of(job.queue, lane_of(job))) do
+  for _, gate in ipairs(gates_of_job(job)) do
     zset_remove(key('gate', gate), job.id)
-    freed[gate] = true
+    free_gate(gate)
   end
 end
 
--- Check the gate again in every queue with lanes parked there, and wake the queue's workers.
+-- Check a gate again in every queue that has lanes parked at the gate, and wake the workers of these
+-- queues.
 local function notify_queues_at(gate)
   local queues = { string.match(gate, '^k(%Z*)') }
   if not queues[1] then
@@ -236,31 +255,15 @@ local function notify_queues_at(gate)
   end
 end
 
-write_back_hooks[#write_back_hooks + 1] = function()
+local function write_lanes()
   refresh_lanes()
-  for gate in pairs(freed) do
-    notify_queues_at(gate)
+  if freed then
+    for gate in pairs(freed) do
+      notify_queues_at(gate)
+    end
   end
 end
 
-local steps = {
-  step_in = step_in,
-  step_out = step_out,
-  change = change_lane,
-  refresh = refresh_lanes,
-  park = park,
-  open_gates = open_gates,
-  pass_gates = pass_gates,
-  renew_gates = renew_gates,
-  leave_gates = leave_gates,
-  closed_gate = function(job)
-    return closed_gate(job.queue, lane_of(job))
-  end,
-  free = function(gate)
-    freed[gate] = true
-  end,
-}
-
-return function(step, ...)
-  return steps[step](...)
+local function closed_gate_of(job)
+  return closed_gate(job.queue, gates_of_job(job))
 end

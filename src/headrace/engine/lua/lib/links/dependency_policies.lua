@@ -1,6 +1,7 @@
--- dependency_policies: what happens to a dependent when its dependency fails. Dependents are listed
--- separately by policy, so that a list can be processed as a whole. The name under which jobs wait for a
--- group cannot be the id of a job.
+-- dependency_policies: the policies that decide what happens to a dependent when its dependency fails.
+-- Dependents with different policies are in different lists, so that a list can be processed as a whole.
+-- The name under which jobs wait for a group begins with a zero byte, so this name cannot be the id of a
+-- job.
 --
 -- uses   keys job_records
 

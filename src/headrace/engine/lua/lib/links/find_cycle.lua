@@ -1,14 +1,15 @@
--- find_cycle: return why a job may not depend on these parents: it would depend on itself, directly or
--- through its dependents, or it has too many dependents to check. Nil if it may.
+-- find_cycle: return a refusal if a job may not depend on these parents, else nil. A job is refused if the
+-- job would depend on itself, directly or through its dependents. A job is also refused if the job has too
+-- many dependents to check.
 --
 -- uses   job_records sorted_sets dependency_policies
 
 local SEARCH_AT_MOST = 10000
 
--- Counted over all jobs of a call.
+-- The number of jobs and groups that this call has searched.
 local searched = 0
 
-return function(id, group, parents)
+local function find_cycle(id, group, parents)
   local wanted, seen, pending = {}, {}, {}
   for _, parent in ipairs(parents) do
     wanted[parent] = true

@@ -1,10 +1,11 @@
--- links: links between blocked jobs and their dependencies. A link exists while the dependent is blocked.
--- Both sides store the number of the newest event, which distinguishes the link from an earlier one between
--- the same jobs.
+-- links: block jobs until their dependencies have finished. The links between a blocked job and its
+-- dependencies are stored on both sides. A link exists while the dependent is blocked. Both sides of a
+-- link store the number of the newest event. This number distinguishes the link from an earlier link
+-- between the same jobs.
 --
 -- uses   keys job_records sorted_sets events dependency_policies job_finished now job_states
 
--- Return whether a group has unfinished members, and whether one has failed.
+-- Return whether a group has unfinished members, and whether a member has failed.
 local function group_is_open(group, policy)
   local members = key('group', group)
   flush_zset(members)
@@ -19,7 +20,7 @@ local function job_is_open(id, policy)
   return job and job.state ~= 'complete' and not (failed and policy == 'run'), failed
 end
 
--- Return the unfinished parents; an unknown one counts as finished.
+-- Return the unfinished parents. An unknown parent counts as finished.
 local function open_parents(parents, policy)
   local open = {}
   read_jobs(parents)
@@ -53,15 +54,41 @@ local function link(job, open)
       mark_changed(parent_job)
     end
     if failed and policy ~= 'wait' then
-      finished_parents[#finished_parents + 1] = { parent, 'failed' }
+      add_finished_parent(parent, 'failed')
     end
   end
 end
 
--- Move a blocked job to the back of its queue; the rest of its delay still applies.
+-- Move a blocked job to the back of its queue. If the delay of the job has not ended, the rest of the delay
+-- still applies.
 local function unblock_job(job)
   local delay = math.max(0, job.since - now)
   leave_state(job)
   job.seq = emit('unlocked', job, nil, nil, nil, { 'delay', delay })
   enqueue(job, delay)
+end
+
+-- Block a job until its dependencies have finished. Return false if all dependencies have already
+-- finished.
+local function block_job(job, parents, delay)
+  local open = open_parents(parents, failure_policy(job))
+  if #open == 0 then
+    return false
+  end
+  job.worker = ''
+  job.since = now + delay
+  enter_state(job, 'blocked', now)
+  link(job, open)
+  return true
+end
+
+-- Remove the links of a job that is no longer blocked.
+local function unlink_job(job)
+  local depends = key('depends', job.id)
+  local policy = failure_policy(job)
+  flush_zset(depends)
+  for _, parent in ipairs(redis.call('ZRANGE', depends, 0, -1)) do
+    zset_remove(dependents_key(policy, parent), job.id)
+  end
+  redis.call('DEL', depends)
 end

@@ -1,15 +1,18 @@
--- update_dependents: unblock the dependents of finished jobs, or cancel or fail them, as their policy says.
--- The number per script is bounded. The rest is moved to lists of its own and put on the agenda, whatever
--- happens to the record of the finished job or to a new job with its id.
+-- update_dependents: unblock, cancel or fail the dependents of finished jobs, according to the policy of
+-- each dependent. A script processes a bounded number of dependents. The other dependents are moved to
+-- separate lists, and the agenda processes these lists. The separate lists ensure that no dependent is
+-- forgotten if the finished job is deleted or a new job gets the same id.
 --
--- uses   keys now job_records sorted_sets dependency_policies job_finished links cancel_job fail_job
+-- uses   keys now set_members job_records sorted_sets dependency_policies job_finished links
+-- uses   cancel_and_expire failures
 
 local FOLLOW_AT_MOST = 256
 
--- Cancelling or failing a job costs more if it has many dependencies.
+-- Cancelling or failing a job takes longer if the job has many dependencies. For the limit of a script,
+-- this many dependencies count as one more job.
 local LINKS_LIKE_A_JOB = 40
 
--- What happens to a dependent, by the ending of its dependency and its own policy.
+-- For each ending of a dependency and each policy of a dependent: the action on the dependent.
 local ACTIONS = {
   completed = { wait = 'satisfy', run = 'satisfy', cancel = 'satisfy', fail = 'satisfy' },
   failed = { run = 'satisfy', cancel = 'cancel', fail = 'fail' },
@@ -17,7 +20,7 @@ local ACTIONS = {
   cascade = { wait = 'cancel', run = 'cancel', cancel = 'cancel', fail = 'cancel' },
 }
 
-local left = FOLLOW_AT_MOST
+local dependents_left = FOLLOW_AT_MOST
 
 local function detach_dependents(parent, ending, policy)
   local from = dependents_key(policy, parent)
@@ -29,11 +32,12 @@ local function detach_dependents(parent, ending, policy)
       redis.call('ZUNIONSTORE', to, 2, to, from, 'AGGREGATE', 'MAX')
       redis.call('DEL', from)
     end
-    unlocking[#unlocking + 1] = name
+    process_list_later(name)
   end
 end
 
--- Dependents of a group are unblocked when it has no members left, or only failed ones.
+-- Dependents of a group are unblocked when the group has no members left. With the policy `run`, failed
+-- members are ignored.
 local function detach_group_dependents(parent, ending, group)
   local members = key('group', group)
   flush_zset(members)
@@ -82,29 +86,26 @@ end
 
 local function process_dependent(id, linked_at, parent, ending, action)
   local job = read_job(id)
-  left = left - 1
+  dependents_left = dependents_left - 1
   if not job or redis.call('ZSCORE', key('depends', id), parent) ~= linked_at then
     return
   elseif action == 'satisfy' then
     satisfy_link(job, parent)
   else
-    left = left - math.floor(redis.call('ZCARD', key('depends', id)) / LINKS_LIKE_A_JOB)
+    dependents_left = dependents_left - math.floor(redis.call('ZCARD', key('depends', id)) / LINKS_LIKE_A_JOB)
     apply_ending(job, parent, ending, action)
   end
 end
 
--- Process a list of dependents. True when none is left.
+-- Process a list of dependents. Return true if no dependents are left.
 local function process_list(name)
   local ending, policy, parent = string.match(name, '^(%l+):(%l+):(.*)$')
   local where, action = key('unlocking', name), ACTIONS[ending][policy]
-  local found = redis.call('ZRANGE', where, 0, left - 1, 'WITHSCORES')
-  local ids = {}
-  for i = 1, #found, 2 do
-    ids[#ids + 1] = found[i]
-  end
+  local found = redis.call('ZRANGE', where, 0, dependents_left - 1, 'WITHSCORES')
+  local ids = ids_in(found)
   read_jobs(ids)
   local processed = 0
-  while left > 0 and processed < #ids do
+  while dependents_left > 0 and processed < #ids do
     processed = processed + 1
     process_dependent(ids[processed], found[2 * processed], parent, ending, action)
   end
@@ -112,20 +113,20 @@ local function process_list(name)
   return redis.call('EXISTS', where) == 0
 end
 
-return function()
+local function update_dependents()
   flush_zsets()
-  while finished_parents[1] or unlocking[1] do
-    local ended, names = finished_parents, unlocking
-    finished_parents, unlocking = {}, {}
+  while finished_parents or unlocking do
+    local ended, names = finished_parents or {}, unlocking or {}
+    finished_parents, unlocking = nil, nil
     for _, one in ipairs(ended) do
       detach_all_dependents(one[1], one[2])
     end
-    for _, name in ipairs(unlocking) do
+    for _, name in ipairs(unlocking or {}) do
       names[#names + 1] = name
     end
-    unlocking = {}
+    unlocking = nil
     for _, name in ipairs(names) do
-      if left <= 0 or not process_list(name) then
+      if dependents_left <= 0 or not process_list(name) then
         zset_add(AGENDA, 'unlock:' .. name, now)
       end
     end

@@ -1,16 +1,15 @@
--- peek_lanes: list the next jobs of a queue with lanes: round robin over the lanes if the queue is fair,
--- else by priority and age; no more of each lane than its gates allow.
+-- peek_lanes: list the next jobs of a queue with lanes. A fair queue takes jobs from its lanes in turn.
+-- Other queues take jobs by priority and age. No lane contributes more jobs than its gates allow.
 --
--- uses   keys set_members now settings job_records gates lane_access
--- needs  queue count
+-- uses   keys set_members now settings job_records gates
 
 local LANES_AT_MOST = 100
 
--- Return how many more jobs a lane may start now.
-local function free_in(lane)
+-- Return how many more jobs of a lane may start now.
+local function free_in(queue, lane)
   local free = math.huge
-  for _, gate in ipairs(gates_of(queue, lane)) do
-    local concurrency, rate = limits_of(gate)
+  for _, gate in ipairs(gates_of_lane(queue, lane)) do
+    local concurrency, rate = limits_of(queue, gate)
     if concurrency then
       free = math.min(free, concurrency - running_at(gate))
     end
@@ -21,17 +20,15 @@ local function free_in(lane)
   return free
 end
 
--- Add the jobs of a lane that may start, each with its sort keys: priority, round, position.
-local function candidates(lane, most, into)
-  local free = free_in(lane)
+-- For a lane, add the jobs that may start now to `into`, each job with its sort keys: priority, round and
+-- position.
+local function candidates(queue, lane, most, into)
+  local free = free_in(queue, lane)
   if free <= 0 then
     return
   end
   local found = redis.call('ZRANGE', lane_key(queue, lane), 0, math.min(most, free) - 1, 'WITHSCORES')
-  local ids = {}
-  for i = 1, #found, 2 do
-    ids[#ids + 1] = name_in(found[i])
-  end
+  local ids = ids_in(found, 'waiting')
   read_jobs(ids)
   for i, id in ipairs(ids) do
     local job = read_job(id)
@@ -41,16 +38,14 @@ local function candidates(lane, most, into)
   end
 end
 
-return function(ids)
-  lanes('refresh')
-  lanes('open_gates', queue, LANES_AT_MOST)
+local function peek_lanes(queue, count, ids)
   local fair = settings(queue).fair == 1
   local wanted = count - #ids
   local found = {}
   local turns = wanted > 0 and redis.call('ZRANGE', key('turns', queue), 0, LANES_AT_MOST - 1) or {}
   for at, turn in ipairs(turns) do
     local first = #found + 1
-    candidates(name_in(turn), wanted, found)
+    candidates(queue, name_in(turn), wanted, found)
     for i = first, #found do
       found[i][4] = fair and string.format('%06d', at) or found[i][4]
       found[i][3] = fair and found[i][3] or 0

@@ -1,46 +1,14 @@
--- pop_general: the general path of pop: pending housekeeping, expired leases, jobs with a start deadline,
--- limits, repeated calls. If housekeeping does not finish, pop hands out nothing and asks to be called
--- again at once (due is 0), so that no job that should come first is skipped.
+-- pop_general: pop jobs through the general path. This path handles pending housekeeping, expired leases,
+-- start deadlines, limits and repeated calls. If the housekeeping does not finish, pop returns no jobs and
+-- asks to be called again immediately (due is 0). This prevents pop from skipping a job that should come
+-- first.
 --
--- uses   keys set_members now settings job_records sorted_sets job_states reclaim_dead_worker promote_due_jobs
--- uses   run_due_schedules drain_ingress notices run_agenda write_back events observations books job_finished
--- uses   lane_access
--- needs  queue worker secret count deadline
+-- uses   keys set_members now settings job_records sorted_sets reclaim_dead_worker promote_due_jobs
+-- uses   run_due_schedules ingress notices run_agenda write_back hand_out expired_leases queue_capacity
+-- uses   take_from_lanes
 
-local function clear_start_deadline(job)
-  zset_remove(AGENDA, 'start:' .. job.id)
-  set_extra(job, 'start_by', nil)
-end
-
--- Hand a job to a worker under a new lease, or delete it if the queue removes jobs when they are popped.
-local function grant_lease(job, known_member, worker, secret, deadline, waited)
-  observe(job.queue, 'wait', waited)
-  leave_state(job, known_member)
-  if extra(job, 'start_by') then
-    clear_start_deadline(job)
-  end
-  local attempt = job.attempt + 1
-  job.attempt = attempt
-  job.worker = worker
-  job.token = attempt .. '.' .. secret
-  job.since = now
-  emit('popped', job, waited)
-  local limits = settings(job.queue)
-  if limits.limited or is_in_lane(job) then
-    lanes('pass_gates', job, limits.removes ~= 1 and deadline)
-  end
-  if limits.removes == 1 then
-    emit('completed', job)
-    job_finished(job, 'completed')
-    book(job.queue, 'complete', 1)
-    book(job.queue, 'pruned', 1)
-    delete_job(job)
-  else
-    enter_state(job, 'running', deadline)
-  end
-end
-
--- Sorted sets, by time, of what may give a queue work: scheduled jobs, schedules, leases, sessions, gates.
+-- Return the sorted sets, scored by time, whose members can make jobs of a queue available: scheduled jobs,
+-- schedules, leases, sessions and gates.
 local function due_sources(queue)
   return {
     key('scheduled', queue), key('schedules', queue), key('running', queue), SESSIONS, key('gated', queue),
@@ -60,34 +28,8 @@ end
 
 local ROUNDS = 4
 
-local limits = settings(queue)
-
-local granted = {}
-
-local function hand_out(job, known_member, waited)
-  grant_lease(job, known_member, worker, secret, deadline, waited)
-  granted[#granted + 1] = job
-end
-
--- later  resume_pop take_expired_leases expire_unstarted_job queue_capacity
-
--- Hand out a waiting job, unless its start deadline has passed or its record is gone.
-local function hand_out_waiting(id, name)
-  local job = read_job(id)
-  local start_by = job and extra(job, 'start_by')
-  if not job then
-    zset_remove(key('waiting', queue), name)
-    return false
-  elseif start_by and start_by <= now then
-    expire_unstarted_job(job)
-  else
-    hand_out(job, name, now - job.since)
-  end
-  return true
-end
-
 local function take_waiting(most)
-  local found = redis.call('ZRANGE', key('waiting', queue), 0, most - 1)
+  local found = redis.call('ZRANGE', key('waiting', pop_queue), 0, most - 1)
   local ids = {}
   for i = 1, #found do
     ids[i] = name_in(found[i])
@@ -99,10 +41,8 @@ local function take_waiting(most)
   return #found == most
 end
 
--- later  take_from_lanes
-
--- A taker that hands out fewer jobs than wanted has no more. Further rounds replace the jobs that it
--- dropped.
+-- Call `take` until enough jobs are handed out. `take` returns false if the queue has no more jobs. Several
+-- rounds may be needed, because jobs that expired or had no record are not handed out.
 local function fill(take, wanted)
   for _ = 1, ROUNDS do
     if #granted >= wanted or not take(wanted - #granted) then
@@ -113,24 +53,26 @@ local function fill(take, wanted)
   return #granted >= wanted
 end
 
-local function has_expired_lease()
-  local first = redis.call('ZRANGE', key('running', queue), 0, 0, 'WITHSCORES')
-  return first[2] and tonumber(first[2]) <= now
+local function has_due(where)
+  return redis.call('ZCOUNT', where, '-inf', now) > 0
 end
 
-local function is_ready()
-  local ready = reclaim_dead_worker() and promote_due_jobs(queue) and run_due_schedules(queue)
-  local all_in = drain_ingress(queue)
+local function is_ready(queue, limits)
+  local ready, all_in = not has_due(SESSIONS) or reclaim_dead_worker(), true
+  -- Most queues have none of these keys.
+  if redis.call('EXISTS', key('scheduled', queue), key('schedules', queue), key('ingress', queue)) > 0 then
+    ready = ready and promote_due_jobs(queue) and run_due_schedules(queue)
+    all_in = drain_ingress(queue)
+  end
   run_agenda()
   flush_zsets()
   return ready and not limits.building, all_in
 end
 
-return function(housekeeping_due, trim_due)
-  if housekeeping_due then
-    return run_housekeeping(trim_due)
-  end
-  local ready, all_in = is_ready()
+local function pop_general(queue, worker, secret, count, deadline)
+  pop_queue, pop_worker, pop_secret, pop_deadline = queue, worker, secret, deadline
+  local limits = settings(queue)
+  local ready, all_in = is_ready(queue, limits)
   if again then
     resume_pop()
   end
@@ -145,12 +87,14 @@ return function(housekeeping_due, trim_due)
     due = -1
   elseif ready and wanted == 0 then
     due = ms_until_due({ SESSIONS }, room_at)
-  elseif ready and (not has_expired_lease() or fill(take_expired_leases, wanted)) and fill(take, wanted)
+  elseif ready and (not has_due(key('running', queue)) or fill(take_expired_leases, wanted)) and fill(take, wanted)
     and #granted < count then
     flush_zsets()
     due = all_in and ms_until_due(due_sources(queue), math.huge) or 0
   end
-  wake(queue, -#granted)
+  if woken then
+    wake(queue, -#granted)
+  end
 
   local reply, apart = { due }, {}
   reply[2] = apart

@@ -1,5 +1,5 @@
--- promote_due_jobs: move scheduled jobs that are due to waiting. True when none is left. An entry whose job
--- was deleted by other means is removed; the audit reports it.
+-- promote_due_jobs: move due jobs from the state scheduled to the state waiting. Return true if no due job
+-- is left. An entry whose job record does not exist is removed. The audit reports such entries.
 --
 -- uses   keys now job_records events job_states notices sorted_sets
 

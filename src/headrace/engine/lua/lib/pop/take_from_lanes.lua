@@ -1,34 +1,33 @@
--- take_from_lanes: hand out jobs of a queue with lanes: the first job of the lane that is next. A lane at a
--- closed gate is parked there and skipped until the gate may be open. The number of checks that hand out
--- nothing is bounded. Every gate that may be open is checked before a job is handed out, so that the order
--- holds.
+-- take_from_lanes: hand out jobs of a queue with lanes, always the first job of the next lane. A lane at a
+-- closed gate is parked at this gate and skipped until the gate may be open. The number of checks that hand
+-- out no job is bounded. Every gate that may be open is checked before a job is handed out, so that the
+-- jobs stay in order.
 --
--- uses   keys set_members sorted_sets gates lane_access
--- needs  queue granted hand_out_waiting
+-- uses   lanes hand_out keys set_members sorted_sets gates
 
 local LOOK_AT_MOST = 64
 
 local function serve(lane, priority)
-  local gate, moment = closed_gate(queue, lane)
+  local gate, moment = closed_gate(pop_queue, gates_of_lane(pop_queue, lane))
   if gate then
-    return lanes('park', queue, lane, priority, gate, moment)
+    return park(pop_queue, lane, priority, gate, moment)
   end
-  local name = redis.call('ZRANGE', lane_key(queue, lane), 0, 0)[1]
+  local name = redis.call('ZRANGE', lane_key(pop_queue, lane), 0, 0)[1]
   if not hand_out_waiting(name_in(name), name) then
-    zset_remove(lane_key(queue, lane), name)
-    lanes('change', queue, lane, false)
+    zset_remove(lane_key(pop_queue, lane), name)
+    change_lane(pop_queue, lane, false)
   end
 end
 
-return function(most)
+local function take_from_lanes(most)
   local looked, last = 0, #granted + most
   while #granted < last do
-    lanes('refresh')
-    looked = looked + lanes('open_gates', queue, LOOK_AT_MOST - looked)
+    refresh_lanes()
+    looked = looked + open_gates(pop_queue, LOOK_AT_MOST - looked)
     if looked >= LOOK_AT_MOST then
       return true
     end
-    local first = redis.call('ZRANGE', key('turns', queue), 0, 0, 'WITHSCORES')
+    local first = redis.call('ZRANGE', key('turns', pop_queue), 0, 0, 'WITHSCORES')
     if not first[1] then
       return false
     end
@@ -38,6 +37,6 @@ return function(most)
       looked = looked + 1
     end
   end
-  lanes('refresh')
+  refresh_lanes()
   return true
 end

@@ -1,6 +1,8 @@
 -- create_job: create a job and apply its options.
 --
--- uses   keys now settings job_records events join_queue sorted_sets job_finished unique_values tags
+-- uses   keys now settings job_records events change_queue sorted_sets job_finished unique_values tags
+
+local COPIED_OPTIONS = { 'key', 'if_fails', 'origin', 'result_ttl' }
 
 local function apply_options(job, given)
   job.priority = given.priority or job.priority
@@ -11,14 +13,13 @@ local function apply_options(job, given)
     job.retries = given.retries
     job.remaining = given.retries
   end
-  if given.key then
-    set_extra(job, 'key', given.key)
+  for _, name in ipairs(COPIED_OPTIONS) do
+    if given[name] then
+      set_extra(job, name, given[name])
+    end
   end
   if given.throttles then
     set_extra(job, 'throttles', #given.throttles > 0 and given.throttles or nil)
-  end
-  if given.if_fails then
-    set_extra(job, 'if_fails', given.if_fails)
   end
   if given.group then
     leave_group(job, 'completed')
@@ -27,12 +28,6 @@ local function apply_options(job, given)
   if given.unique then
     release_unique_value(job)
     set_extra(job, 'unique', given.unique)
-  end
-  if given.origin then
-    set_extra(job, 'origin', given.origin)
-  end
-  if given.result_ttl then
-    set_extra(job, 'result_ttl', given.result_ttl)
   end
   if given.start_within then
     set_extra(job, 'start_by', now + given.start_within)
@@ -58,15 +53,11 @@ local function emit_put(job, data, more)
   data, more = event_payload(job, data, more)
   local tags = extra(job, 'tags')
   if tags then
-    more = more or {}
-    more[#more + 1] = 'tags'
-    more[#more + 1] = cjson.encode(tags)
+    more = with_field(more, 'tags', cjson.encode(tags))
   end
   local origin = extra(job, 'origin')
   if origin then
-    more = more or {}
-    more[#more + 1] = 'origin'
-    more[#more + 1] = origin
+    more = with_field(more, 'origin', origin)
   end
   return emit('put', job, nil, nil, data, more)
 end
@@ -75,9 +66,7 @@ local function create_job(queue, id, data, given, by, more)
   local job = new_job(id, queue, settings(queue).retries)
   local delay = given and given.delay or 0
   if delay > 0 then
-    more = more or {}
-    more[#more + 1] = 'delay'
-    more[#more + 1] = delay
+    more = with_field(more, 'delay', delay)
   end
   apply_put(job, data, given, by)
   join_queue(job, queue, emit_put(job, data, more), delay, given and given.depends_on)

@@ -1,8 +1,8 @@
--- put_existing_id: put a job whose id exists. The policy decides whether the job is moved here, replaced
--- while pending, refused, or duplicated under its spare id.
+-- put_existing_id: put a job whose id already exists. Depending on the policy, the existing job is moved
+-- to this queue or, if the existing job is pending, replaced. Other policies refuse the new job or create
+-- it under its spare id.
 --
--- uses   job_records create_job replace_job join_queue leave_queue unique_values
--- needs  nonce on_exists refused_links
+-- uses   put_rules job_records create_job replace_job change_queue unique_values
 
 local function move_here(job, into, data, given)
   local from, was = job.queue, job.state
@@ -10,28 +10,30 @@ local function move_here(job, into, data, given)
   leave_queue(job)
   job.worker = ''
   job.queue = into
-  apply_put(job, data, given, nonce)
+  apply_put(job, data, given, put_nonce)
   join_queue(job, into, emit_put(job, data, { 'from', from, 'was', was, 'delay', delay }), delay,
     given and given.depends_on)
   return 3
 end
 
--- Ids that the first call created, if this one repeats it. Jobs that this call creates are in changed_jobs.
-local answered = {}
+-- In a repeated call, this table contains the ids of jobs that the first call created and that already have
+-- an answer. The jobs that this call creates are in changed_jobs.
+local answered
 
 local function created_by_this_call(job)
-  return again and not changed_jobs[job.id] and (extra(job, 'by') or '') == nonce
+  return put_is_repeated and not changed_jobs[job.id] and (extra(job, 'by') or '') == put_nonce
 end
 
-return function(job, into, spare, data, given)
+local function put_existing_id(job, into, spare, data, given)
   local policy, value = exists_policy(into), given and given.unique
-  if created_by_this_call(job) and not (policy == 'reject' and answered[job.id]) then
+  if created_by_this_call(job) and not (policy == 'reject' and answered and answered[job.id]) then
+    answered = answered or {}
     answered[job.id] = true
     return 0
   elseif policy == 'duplicate' then
     return unique_refusal(into, value, spare)
       or refused_links(nil, spare, given, given and given.depends_on)
-      or create_job(into, spare, data, given, nonce) and 2
+      or create_job(into, spare, data, given, put_nonce) and 2
   elseif policy == 'reject' or policy == 'replace' and job.state == 'running' then
     return 'JOB_EXISTS ' .. job.state
   elseif policy == 'replace' and can_be_replaced(job) then

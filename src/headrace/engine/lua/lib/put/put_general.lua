@@ -1,11 +1,11 @@
--- put_general: the general path of put: options, given ids, new queues, repeated calls.
+-- put_general: put jobs through the general path. This path handles options, ids that the caller chose, new
+-- queues and repeated calls.
 --
--- uses   now job_records create_job unique_values write_back
--- needs  queue nonce on_exists options others each
--- later  find_cycle
+-- uses   now job_records create_job unique_values write_back put_rules put_existing_id
+-- uses   put_taken_unique_value
 
--- Return the options of a job: its own, then those of the call.
-local function given_to(own)
+-- Return the options of a job. The job's own options override the options of the call.
+local function given_to(own, options)
   if not own or not options then
     return own or options
   end
@@ -22,59 +22,41 @@ local function given_to(own)
   return given
 end
 
--- Ids that this call should have created and did not: jobs that depend on them are not created either.
-local unmade = {}
-
--- Return why a job may not have these dependencies, nil if it may.
-local function refused_links(job, id, given, parents)
-  for _, parent in ipairs(next(unmade) and parents or {}) do
-    if unmade[parent] then
-      return 'DEPENDENCY_REFUSED unmade'
-    end
-  end
-  return parents and find_cycle(id, given and given.group or job and extra(job, 'group'), parents)
-end
-
--- later  put_existing_id put_taken_unique_value
-
 local function put_new(into, id, data, given)
   local other_job = given and unique_holder(into, given.unique, id)
   if other_job then
     return put_taken_unique_value(other_job, into, id, data, given)
   end
   return refused_links(nil, id, given, given and given.depends_on)
-    or create_job(into, id, data, given, nonce) and 1
+    or create_job(into, id, data, given, put_nonce) and 1
 end
 
-return function(housekeeping_due, trim_due)
-  if housekeeping_due then
-    return run_housekeeping(trim_due)
-  end
-  local ids = {}
-  for id in each() do
-    ids[#ids + 1] = id
-  end
-  read_jobs(ids)
+local function put_general(queue, options, each)
+  put_nonce, put_policy, put_is_repeated, put_checks_cycles = options.nonce or '', options.on_exists or '', again, true
+  local others = options.others
+  -- The jobs do not have these options.
+  options.nonce, options.on_exists, options.others = nil, nil, nil
+  local shared = next(options) and options or nil
+  read_jobs(ids_of(each))
   local answers = {}
   for id, data in each() do
     local at = #answers + 1
     local job = loaded_jobs[id]
-    local spare, own
-    if others then
-      spare, own = others[at][1], others[at][2]
-    end
-    local given = given_to(own)
+    local spare, own = unpack(others and others[at] or {})
+    local given = given_to(own, shared)
     if given and given.at then
       given.delay = math.max(0, given.at - now)
     end
     local into = given and given.queue or queue
     if again and spare and read_job(spare) then
       answers[at] = 2
+    elseif job and put_nonce == '' then
+      answers[at] = 0
     elseif job then
       answers[at] = put_existing_id(job, into, spare, data, given)
     else
       answers[at] = put_new(into, id, data, given)
-      unmade[id] = not loaded_jobs[id] or nil
+      note_creation(id, loaded_jobs[id])
     end
   end
   return write_back(answers)

@@ -1,22 +1,21 @@
 -- put_taken_unique_value: put a job whose unique value another job of the queue holds. With the policy
--- `replace` the other job gets the new data; if it is running, it only loses its uniqueness. Otherwise the
--- put is refused.
+-- `replace`, the other job gets the new data. If the other job is running, that job only loses its unique
+-- value, and the new job is created. With any other policy, the put is refused.
 --
--- uses   job_records create_job replace_job unique_values
--- needs  nonce on_exists refused_links
+-- uses   put_rules job_records create_job replace_job unique_values
 
 local function create_instead(other_job, into, id, data, given)
   release_unique_value(other_job)
   set_extra(other_job, 'unique', nil)
   mark_changed(other_job)
-  create_job(into, id, data, given, nonce)
+  create_job(into, id, data, given, put_nonce)
   return 1
 end
 
-return function(other_job, into, id, data, given)
+local function put_taken_unique_value(other_job, into, id, data, given)
   if exists_policy(into) ~= 'replace' then
     return unique_refusal(into, given.unique, id)
-  elseif again and not changed_jobs[other_job.id] and extra(other_job, 'by') == nonce then
+  elseif put_is_repeated and not changed_jobs[other_job.id] and extra(other_job, 'by') == put_nonce then
     return '=' .. other_job.id
   elseif other_job.state == 'running' then
     return refused_links(nil, id, given, given.depends_on)

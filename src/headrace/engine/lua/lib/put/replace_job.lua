@@ -1,13 +1,8 @@
--- replace_job: give a pending job new data and options at its position in the queue. A delay restarts if
--- one is given. Dependencies stay unless new ones are given.
+-- replace_job: replace the data and options of a pending job without moving the job in its queue. If the
+-- put has a delay, the delay starts now. The job keeps its dependencies unless the put has new
+-- dependencies.
 --
--- uses   keys now settings create_job job_states sorted_sets unique_values notices
--- needs  nonce on_exists
--- later  block_job
-
-local function exists_policy(into)
-  return on_exists ~= '' and on_exists or settings(into).on_exists
-end
+-- uses   put_rules keys now create_job job_states sorted_sets unique_values notices links
 
 local function can_be_replaced(job)
   return job.state == 'waiting' or job.state == 'scheduled' or job.state == 'blocked'
@@ -25,7 +20,7 @@ local function replace_job(job, data, given)
   local delay = given and given.delay
   local parents, was = kept_parents(job, given), job.state
   leave_state(job)
-  apply_put(job, data, given, nonce)
+  apply_put(job, data, given, put_nonce)
   claim_unique_value(job)
   local event = emit_put(job, data, { 'from', job.queue, 'was', 'replaced', 'delay', delay or 0 })
   if delay then

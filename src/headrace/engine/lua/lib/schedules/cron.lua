@@ -1,16 +1,18 @@
--- cron: the next and the last time of a cron rule in a time zone. When the zone's clock changes, a rule
--- with fixed times follows local time: a run in the skipped hour comes right after it, once, and a run in
--- the repeated hour comes the first time. Other rules follow real time. A rule is packed by engine/cron.py:
--- sets are texts with a 1 at the position of each number.
+-- cron: find the next and the previous run of a cron rule in a time zone. When the UTC offset of the zone
+-- changes, a rule with fixed times follows local time. A run in a skipped hour happens once, right after
+-- that hour. A run in a repeated hour happens only the first time. Other rules follow elapsed time.
+-- engine/cron.py packs a rule: each set of numbers is a string with a 1 at the position of each number in
+-- the set.
 
--- The longest gap between two days of a rule is forty years: 29 February on a given weekday.
+-- The longest gap between two days of a rule is forty years, for 29 February on one weekday.
 local DAYS_TRIED = 5000
 
 local function contains(set, n)
   return string.byte(set, n + 1) == 49
 end
 
--- Return month and day of the month, by eras of 400 years that begin in March.
+-- Return the month and the day of the month of a day number. The calculation uses eras of 400 years that
+-- begin in March.
 local function date_of(day)
   local of_era = (day + 719468) % 146097
   local year = math.floor((of_era - math.floor(of_era / 1460) + math.floor(of_era / 36524)
@@ -65,7 +67,8 @@ local function seek_in_day(rule, minute, step)
   return hour and 60 * hour + seek_number(rule.minutes, step > 0 and 0 or 59, step)
 end
 
--- Return the first matching minute at or beyond a minute, in the direction of step.
+-- Return the nearest matching minute: at or after `minute` if step is 1, at or before `minute` if step is
+-- -1.
 local function seek_minute(rule, minute, step)
   local day = math.floor(minute / DAY_MINUTES)
   local fits = seek_day(rule, day, step)
@@ -84,7 +87,8 @@ local function read_rule(packed, packed_offsets)
   return rule
 end
 
--- The offsets are periods: start, offset, start, offset, ... The first period has no beginning.
+-- rule.offsets is a flat list of pairs: the start of a period, and the UTC offset in that period. The first
+-- period also covers all earlier times.
 local function period_at(rule, seconds)
   local at = #rule.offsets - 1
   while at > 1 and rule.offsets[at] > seconds do
@@ -93,8 +97,8 @@ local function period_at(rule, seconds)
   return at
 end
 
--- Return the local time at which a period begins. For a rule with fixed times the local time of the period
--- before continues after a change, until it has covered all its times.
+-- Return the local time at which a period begins. For a rule with fixed times, a period begins at the local
+-- time at which the previous period ended, so that no local time is skipped or repeated.
 local function first_local(rule, at)
   if at == 1 then
     return -math.huge
@@ -126,7 +130,7 @@ local function time_after(rule, moment)
   end
 end
 
--- Return the last time at or before a timestamp.
+-- Return the last run of a rule at or before a timestamp.
 local function time_until(rule, moment)
   local seconds = math.floor(moment / 1000)
   local at = period_at(rule, seconds)

@@ -1,5 +1,5 @@
--- schedule_index: the index of schedules by their next run: one for each queue, and one without a name for
--- all schedules of the shard.
+-- schedule_index: keep indexes of schedules, sorted by the time of the next run. Each queue has an index of
+-- its schedules. Another index, with an empty name, lists all schedules of the shard.
 --
 -- uses   keys sorted_sets
 

@@ -1,8 +1,8 @@
--- recover_transaction: continue a transaction from the agenda: publish a committed one, abort on the
--- coordinator one that was never committed, delete one that is done.
+-- recover_transaction: let the agenda continue a transaction that no client has continued. A committed
+-- transaction is published. On the coordinator, a transaction that was never committed is aborted. A
+-- finished transaction is deleted.
 --
 -- uses   keys now transactions staged_chunks
--- later  publish_rows
 
 local PAUSE = 20
 
@@ -19,7 +19,7 @@ local function publish_next(transaction, is_coordinator)
   end
 end
 
-return function(transaction)
+local function recover_transaction(transaction)
   local state, coordinator = unpack(redis.call('HMGET', key('transaction', transaction), 'state', 'coordinator'))
   local is_coordinator = coordinator == '1'
   if state == 'committed' then

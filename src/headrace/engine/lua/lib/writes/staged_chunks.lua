@@ -1,11 +1,11 @@
--- staged_chunks: read a chunk of staged rows, and record that its rows became jobs.
+-- staged_chunks: read a chunk of staged rows, turn the rows into jobs, and record that the chunk was
+-- published.
 --
--- uses   keys now sorted_sets transactions
--- later  finalize_single_shard
+-- uses   keys now sorted_sets transactions commit_log job_records create_job put_rules put_existing_id
 
--- A chunk is a packed list of ids, of lengths and, if any row has them, of spare ids and options; then the
--- payloads, one after another.
--- Return an iterator factory over ids and payloads, and the spare ids and options.
+-- A chunk begins with a packed list: the ids, the lengths of the payloads and, if any row has a spare id or
+-- options, the spare ids and options. The payloads follow, one after another. Return two values: a function
+-- that creates iterators over ids and payloads, and the list of spare ids and options.
 local function read_chunk(chunk)
   local at, head = cmsgpack.unpack_one(chunk)
   local ids, lengths = head[1], head[2]
@@ -24,7 +24,7 @@ local function read_chunk(chunk)
   return every, head[3]
 end
 
--- Return whether more chunks are left.
+-- Record that a chunk was published, and return whether more chunks are left.
 local function note_published(transaction, is_coordinator, attempt, counted)
   local record = key('transaction', transaction)
   if attempt then
@@ -44,4 +44,25 @@ local function note_published(transaction, is_coordinator, attempt, counted)
     finalize_single_shard(transaction)
   end
   return false
+end
+
+local COUNTED = { 'made', 'made', 'moved', 'replaced' }
+
+-- Put staged rows through the general path of put. The write is already committed, so a row that put
+-- would refuse is skipped and counted.
+local function publish_rows(queue, policy, every, others)
+  -- Staged rows have no dependencies, and the earlier dependencies of an existing job cannot form a cycle.
+  put_policy = policy
+  read_jobs(ids_of(every))
+  local counted, at = {}, 0
+  for id, data in every() do
+    at = at + 1
+    local spare, own = unpack(others and others[at] or {})
+    local job = loaded_jobs[id]
+    local answer = job and put_existing_id(job, queue, spare, data, own)
+      or create_job(queue, id, data, own, '') and 1
+    local what = COUNTED[answer] or 'skipped'
+    counted[what] = (counted[what] or 0) + 1
+  end
+  return counted
 end

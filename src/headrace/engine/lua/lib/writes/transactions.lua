@@ -1,12 +1,14 @@
--- transactions: the transaction of a write: on each shard a record and the staged attempts, each a list of
--- chunks of rows. A transaction is committed or aborted first on the coordinator shard of the write, so it
--- cannot be both.
+-- transactions: continue or abort the transaction of a write. Each shard has a record of the transaction,
+-- and the attempts that are staged on this shard. An attempt is a list of chunks of rows. The coordinator
+-- shard of the write commits or aborts the transaction first, so a transaction is never both committed and
+-- aborted.
 --
 -- uses   keys now sorted_sets
 
-local DAY = 86400000
-local STAGED_FOR, COMMIT_WITHIN, RECORDS_FOR = DAY, DAY, 7 * DAY
--- How long a publishing client may be silent before the agenda continues in its place.
+local A_DAY = 86400000
+local STAGED_FOR, COMMIT_WITHIN, RECORDS_FOR = A_DAY, A_DAY, 7 * A_DAY
+-- If the client that publishes a transaction makes no call for this many milliseconds, the agenda takes
+-- over.
 local TAKE_OVER_AFTER = 2000
 local DROPPED_AT_MOST = 100
 
@@ -14,17 +16,18 @@ local function staged_entry(attempt)
   return 'staged:' .. attempt
 end
 
--- Whether a staged attempt belongs to no transaction yet, and so expires by itself.
+-- Return whether a staged attempt belongs to no transaction yet. An attempt without a transaction expires
+-- by itself.
 local function is_unclaimed(attempt)
   return redis.call('ZSCORE', AGENDA, staged_entry(attempt))
 end
 
--- Set when the agenda recovers a transaction that no client has continued.
+-- Set the time when the agenda recovers a transaction that no client has continued.
 local function recover_at(transaction, at)
   zset_add(AGENDA, 'transaction:' .. transaction, at)
 end
 
--- Set when clients check a transaction: they know the other shards.
+-- Set the time when clients check a transaction. Only clients can call the other shards.
 local function check_at(transaction, at)
   zset_add(TRANSACTIONS, transaction, at)
 end
@@ -38,7 +41,8 @@ local function attempts_left(transaction)
   return redis.call('EXISTS', key('attempts', transaction)) == 1
 end
 
--- Return the next chunk and its attempt, nil if there is none. The chunk stays until its jobs exist.
+-- Return the next chunk and its attempt, or nil if no chunk is left. The chunk is not deleted until its
+-- jobs exist.
 local function next_chunk(transaction)
   local attempt = redis.call('ZRANGE', key('attempts', transaction), 0, 0)[1]
   return attempt and redis.call('LINDEX', key('staged', attempt), 0), attempt
@@ -52,7 +56,7 @@ local function drop_chunk(transaction, attempt)
   end
 end
 
--- Delete some of the staged attempts of a transaction. True when none is left.
+-- Delete at most 100 staged attempts of a transaction. Return true if no attempt is left.
 local function drop_attempts(transaction)
   local attempts = key('attempts', transaction)
   local dropped = redis.call('ZRANGE', attempts, 0, DROPPED_AT_MOST - 1)
@@ -73,8 +77,8 @@ local function delete_transaction(transaction)
   zset_remove(AGENDA, 'transaction:' .. transaction)
 end
 
--- Prevent the commit of a transaction. The coordinator remembers this for a day, for a call that comes
--- late.
+-- Abort a transaction, so that it cannot be committed. The coordinator keeps the record of the aborted
+-- transaction for a day, in case a call arrives late.
 local function abort_transaction(transaction, is_coordinator)
   redis.call('HSET', key('transaction', transaction), 'state', 'aborted')
   zset_remove(TRANSACTIONS, transaction)
@@ -82,7 +86,7 @@ local function abort_transaction(transaction, is_coordinator)
   if not dropped then
     recover_at(transaction, now)
   elseif is_coordinator then
-    recover_at(transaction, now + DAY)
+    recover_at(transaction, now + A_DAY)
   else
     delete_transaction(transaction)
   end

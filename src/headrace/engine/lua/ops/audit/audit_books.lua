@@ -1,7 +1,8 @@
--- audit_books: return the books of a queue, the sizes of its sorted sets, and the number of claimed unique
--- values.
+-- audit_books: return the books of a queue, the sizes of its sorted sets, and the number of unique values
+-- that jobs hold.
 --
 -- args   queue
+-- flags  no-writes
 -- uses   keys
 -- reply  {{counter, value, ...}, {state, members, ...}, claims}
 

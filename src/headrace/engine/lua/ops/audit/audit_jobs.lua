@@ -1,6 +1,7 @@
--- audit_jobs: find jobs whose record names a state that does not list them.
+-- audit_jobs: find jobs that are not listed in the state that their record names.
 --
 -- each   id
+-- flags  no-writes
 -- uses   keys job_records set_members
 -- reply  {id, problem}, ...
 

@@ -1,10 +1,11 @@
--- audit_links: check a page of the dependencies and dependents of each of these jobs against the other
--- side.
+-- audit_links: check that both sides of each link agree, for a page of the dependencies and dependents of
+-- each job.
 --
 -- args   offset:int count:int
 -- each   id
+-- flags  no-writes
 -- uses   keys job_records dependency_policies links
--- reply  {1 when there are more pages, {id, problem}, ...}
+-- reply  {1 if more pages follow else 0, {id, problem}, ...}
 
 local last = offset + count - 1
 local reply = { 0 }

@@ -1,8 +1,9 @@
--- audit_members: check a page of the members of one state of a queue against their jobs.
+-- audit_members: compare a page of the jobs that a queue lists in one state with the records of these jobs.
 --
 -- args   queue state offset:int count:int
+-- flags  no-writes
 -- uses   keys set_members settings job_records gates
--- reply  {members checked, unique values held by them, {id of a job with links, ...},
+-- reply  {number of checked members, number of their unique values, {id of a job with links, ...},
 --        {id, problem}, ...}
 
 local function may_claim(job)
@@ -22,7 +23,7 @@ local function unlisted_tag(job)
   end
 end
 
--- Problems of a job's unique value, tags and tracking.
+-- Return a problem with a job's unique value, tags or tracking, or nil.
 local function reference_fault(job)
   if may_claim(job) and not has_claim(job) then
     return 'does not hold its unique value ' .. extra(job, 'unique')
@@ -54,7 +55,7 @@ local function stands_in_lane(job, name)
 end
 
 local function runs_behind_its_gates(job)
-  for _, gate in ipairs(gates_of(queue, lane_of(job))) do
+  for _, gate in ipairs(gates_of_job(job)) do
     if not redis.call('ZSCORE', key('gate', gate), job.id) then
       return false
     end

@@ -1,6 +1,7 @@
--- audit_tag: check a page of the jobs listed under a tag, and the count of the tag.
+-- audit_tag: check a page of the jobs that are listed under a tag, and the count of the tag.
 --
 -- args   tag offset:int count:int
+-- flags  no-writes
 -- uses   keys job_records tags
 -- reply  {jobs checked, count of the tag, jobs listed, {id, problem}, ...}
 
@@ -12,7 +13,7 @@ for _, id in ipairs(ids) do
   local job = read_job(id)
   if not job then
     reply[#reply + 1] = { id, 'is listed under tag ' .. tag .. ' but has no record' }
-  elseif not has_tag(job, tag) then
+  elseif not is_among(extra(job, 'tags'), tag) then
     reply[#reply + 1] = { id, 'is listed under tag ' .. tag .. ' but does not have it' }
   end
 end

@@ -1,11 +1,11 @@
--- feed_configure: replace the settings of a feed as a whole. Items beyond the new limit are evicted in
--- bounded steps: 0 means call again. The nonce distinguishes the next step, or a repeated call, from a new
--- one.
+-- feed_configure: replace all settings of a feed. Items that exceed the new limit are evicted, a bounded
+-- number per call. The reply 0 means that the caller must call again. The nonce distinguishes a continued
+-- or repeated call from a new call.
 --
 -- args   feed kind max_length about nonce instance
 -- flags  allow-oom
--- uses   feed feed_change feed_evict feed_write_back
--- reply  1, 0 to call again, or a refusal
+-- uses   feed feed_change
+-- reply  1 if finished, 0 if the caller must call again, or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed, kind) then

@@ -2,7 +2,7 @@
 --
 -- args   feed instance
 -- flags  allow-oom
--- uses   keys feed feed_change feed_write_back
+-- uses   keys feed feed_change
 -- reply  1 or a refusal
 -- error  FEED_NOT_FOUND
 

@@ -1,10 +1,11 @@
--- feed_insert: insert items into a sorted feed at a place: first, last, before or after another item; '' is
--- last. An existing item is replaced and moved there, but with '' it stays at its place. Several items keep
--- the order in which they are given. The nonce distinguishes a repeated call from a second one.
+-- feed_insert: insert items into a sorted feed at a place: first, last, before or after another item. An
+-- existing item is replaced and moved to the place. If the place is '', a new item becomes the last item,
+-- and an existing item does not move. Several items keep the order in which they were passed. The nonce
+-- distinguishes a repeated call from a new call.
 --
 -- args   feed at_place reference nonce
 -- each   id item
--- uses   keys feed feed_change feed_order feed_write_back
+-- uses   keys feed feed_change feed_order
 -- reply  1 or a refusal
 -- error  FEED_NOT_FOUND ITEM_NOT_FOUND
 

@@ -2,8 +2,9 @@
 --
 -- args   feed
 -- each   id
+-- flags  no-writes
 -- uses   keys feed
--- reply  for each, the item or nothing; or a refusal
+-- reply  for each id, the item or nothing; or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed) then

@@ -1,8 +1,8 @@
--- feed_make: create a feed with all its settings, or, with `open`, return the kind of an existing one. The
--- nonce distinguishes a repeated call from a second one.
+-- feed_make: create a feed with all its settings. If the feed already exists and `open` is set, only return
+-- the kind of the feed. The nonce distinguishes a repeated call from a new call.
 --
 -- args   feed kind max_length about nonce instance open:flag
--- uses   keys now feed feed_change feed_write_back events
+-- uses   keys now feed feed_change events
 -- reply  the kind, plain or sorted, or a refusal
 -- error  FEED_EXISTS
 

@@ -1,10 +1,10 @@
 -- feed_move: move items of a sorted feed to a place: first, last, before or after another item. Several
--- items keep the order in which they are given. An item that is already there does not move.
+-- items keep the order in which they were passed. An item that is already at its place does not move.
 --
 -- args   feed at_place reference
 -- each   id
 -- flags  allow-oom
--- uses   keys feed feed_change feed_order feed_write_back
+-- uses   keys feed feed_change feed_order
 -- reply  1 or a refusal
 -- error  FEED_NOT_FOUND ITEM_NOT_FOUND
 
@@ -15,8 +15,9 @@ local order = key('order', feed)
 if reference ~= '' and not redis.call('ZSCORE', order, reference) then
   return 'ITEM_NOT_FOUND ' .. reference
 end
--- Items are placed one after another, starting at the target, each next to the one before: so items that
--- are already in place do not move. An item that is given twice goes to its last place.
+-- Items are placed one after another, starting at the target, each next to the previous item. Therefore
+-- items that are already in place do not move. An item that is passed twice gets the place of its last
+-- occurrence.
 local ids, from_the_end, moved = {}, at_place == 'last' or at_place == 'before', {}
 for id in each() do
   if not redis.call('ZSCORE', order, id) then

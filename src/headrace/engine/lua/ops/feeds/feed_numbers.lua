@@ -1,4 +1,5 @@
--- feed_numbers: reserve new ids for a sorted feed from its counter. Unused ids are skipped.
+-- feed_numbers: reserve new ids for a sorted feed from its counter. Reserved ids that are not used are
+-- never generated again.
 --
 -- args   feed count:int
 -- uses   feed

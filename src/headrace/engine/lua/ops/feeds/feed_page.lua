@@ -1,6 +1,7 @@
--- feed_page: return a page of the ids of a feed, with or without items, from either end.
+-- feed_page: return a page of the ids of a feed, from either end, with or without the items.
 --
 -- args   feed backward:flag offset:int count:int with_items:flag
+-- flags  no-writes
 -- uses   keys feed
 -- reply  {{id, ...}, {item, ...}} or a refusal
 -- error  FEED_NOT_FOUND

@@ -1,10 +1,10 @@
--- feed_publish: publish items of a plain feed. An existing item is replaced and keeps its place, unless it
--- is touched: then it becomes the newest. A bounded feed evicts its oldest items. The nonce distinguishes a
--- repeated call from a second one.
+-- feed_publish: publish items in a plain feed. An existing item is replaced and keeps its position. With
+-- `touch`, an existing item becomes the newest item. A bounded feed that exceeds its limit evicts its
+-- oldest items. The nonce distinguishes a repeated call from a new call.
 --
 -- args   feed touch:flag nonce
 -- each   id item
--- uses   keys feed feed_change feed_evict feed_write_back
+-- uses   keys feed feed_change
 -- reply  1 or a refusal
 -- error  FEED_NOT_FOUND
 

@@ -1,10 +1,10 @@
--- feed_retract: remove items from a feed; missing items are ignored.
+-- feed_retract: remove items from a feed. Missing items are ignored.
 --
 -- args   feed
 -- each   id
 -- flags  allow-oom
--- uses   keys feed feed_change feed_write_back
--- reply  for each, 1 if it existed, else 0; or a refusal
+-- uses   keys feed feed_change
+-- reply  for each item, 1 if it existed, else 0; or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed) then

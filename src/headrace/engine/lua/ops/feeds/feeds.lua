@@ -1,6 +1,7 @@
 -- feeds: return the names of feeds in the order of their creation, and the number of feed changes so far.
 --
 -- args   offset:int count:int
+-- flags  no-writes
 -- uses   keys
 -- reply  {changes, {name, number of creation, ...}}
 

@@ -1,10 +1,11 @@
--- import_items: import items from another feed, at the end, in the given order. An import brings each item
--- once, even if it is gone by now; an item whose id is taken is skipped.
+-- import_items: append items from another feed to this feed, in the order in which they were passed. An
+-- import creates each item only once, even if the item has been deleted since then. An item whose id
+-- already exists is skipped.
 --
 -- args   import_name feed
 -- each   id item
--- uses   keys sorted_sets feed feed_change feed_order feed_evict feed_write_back imported_ids
--- reply  for each, 1, or 0 if it was imported before; or a refusal
+-- uses   keys sorted_sets feed feed_change feed_order imported_ids
+-- reply  for each item, 1, or 0 if the item was imported before or its id is taken; or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed) then

@@ -1,19 +1,20 @@
--- import_jobs: import jobs from another queue in the state they had there: waiting, scheduled, blocked, failed or
--- complete, with their times, attempts and history. An import brings one job for each import id, once, even
--- if the job is gone by now. A job whose id is taken gets its spare id. Their events have the present time
--- and the reason `imported`, and no durations.
+-- import_jobs: import jobs from another queue in the state that the jobs had in that queue: waiting,
+-- scheduled, blocked, failed or complete. Imported jobs keep their times, attempts and history. An import
+-- creates only one job for each import id, even if this job has been deleted since then. A job whose id
+-- already exists gets its spare id. The events of imported jobs have the current time, the reason
+-- `imported`, and no durations.
 --
 -- args   import_name
 -- each   id spare import_id queue data about:packed result:optional
--- uses   job_records imported_ids write_back keys now settings create_job events ensure_queue unique_values books
--- uses   job_states keep_completed failures notices join_queue
+-- uses   job_records imported_ids write_back keys now settings create_job events ensure_queue
+-- uses   unique_values books job_states completed_jobs failures notices links
 -- reply  for each, 1 imported, 2 imported under its spare id, '=' and an id: imported before under that id,
 --        or a refusal
 -- error  JOB_EXISTS
 
 local IMPORTED = 'imported'
 
--- Keep the first entry and the newest ones, as job_history does.
+-- Keep the first entry and the newest entries of the history, as job_history does.
 local function set_history(job, entries)
   local limit = settings(job.queue).history
   while #entries > limit do
@@ -97,13 +98,13 @@ local before = imported_as(import_name, import_ids)
 read_jobs(ids)
 local answers, taken = {}, {}
 
--- Return the ids here of imported parents; those that were not imported are left out.
+-- Return the ids under which parents were imported. Parents that were not imported are omitted.
 local function ids_here(parents)
-  local ids = {}
+  local found = {}
   for i, id in ipairs(imported_as(import_name, parents)) do
-    ids[#ids + 1] = taken[parents[i]] or id or nil
+    found[#found + 1] = taken[parents[i]] or id or nil
   end
-  return ids
+  return found
 end
 
 for id, spare, import_id, queue, data, about, result in each() do

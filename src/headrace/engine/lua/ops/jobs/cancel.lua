@@ -1,14 +1,15 @@
--- cancel: delete jobs in any state but complete, and notify the workers that run them. If a repeated call
--- finds no job, the job counts as cancelled by it. Jobs with dependents are deleted only together with all
--- of them: in the same call, or by cascade. `expected` may hold for each job when it failed, its state, or
--- '' for no condition. A job that does not match is left alone; a job with dependents is then refused
--- alone.
+-- cancel: delete jobs in any state except complete, and notify the workers that run these jobs. If a
+-- repeated call does not find a job, the job counts as cancelled by the first call. A job with dependents
+-- is deleted only together with all its dependents. These dependents must be in the same call unless
+-- `cascade` is set. `expected` may contain a condition for each job: the time of the job's failure, the
+-- state of the job, or '' for no condition. A job that does not match its condition is not deleted. If a
+-- job has dependents outside the call, the whole call is refused, or only that job if `expected` is set.
 --
 -- args   cascade:flag expected:packed
 -- each   id
 -- flags  allow-oom
--- uses   job_records dependency_policies job_finished cancel_job write_back
--- reply  for each, its former state or a refusal; or {HAS_DEPENDENTS, id, dependent, ...}
+-- uses   job_records dependency_policies job_finished cancel_and_expire write_back
+-- reply  for each job, its former state or a refusal; or {HAS_DEPENDENTS, id, dependent, ...}
 -- error  NOT_FOUND WRONG_STATE DONE HAS_DEPENDENTS
 
 local TELL_AT_MOST = 10
@@ -20,10 +21,7 @@ local function is_meant(job, wanted)
   return job.state ~= 'complete' and (wanted == '' or wanted == job.state)
 end
 
-local ids, going = {}, {}
-for id in each() do
-  ids[#ids + 1] = id
-end
+local ids, going = ids_of(each), {}
 read_jobs(ids)
 for i, id in ipairs(ids) do
   local job = read_job(id)

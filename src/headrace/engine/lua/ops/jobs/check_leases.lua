@@ -1,23 +1,15 @@
--- check_leases: check which leases are still held.
+-- check_leases: return which leases are still held.
 --
 -- each   id token
+-- flags  no-writes
 -- uses   job_records
--- reply  for each, held, lost (another holder or state) or cancelled (the job is gone)
+-- reply  for each lease: held, lost (the job has another holder or state) or cancelled (the job is gone)
 
-local ids = {}
-for id in each() do
-  ids[#ids + 1] = id
-end
-read_jobs(ids)
+read_jobs(ids_of(each))
 local answers = {}
 for id, token in each() do
   local job = loaded_jobs[id]
-  if not job then
-    answers[#answers + 1] = 'cancelled'
-  elseif job.state == 'running' and job.token == token then
-    answers[#answers + 1] = 'held'
-  else
-    answers[#answers + 1] = 'lost'
-  end
+  answers[#answers + 1] = not job and 'cancelled'
+    or job.state == 'running' and job.token == token and 'held' or 'lost'
 end
 return answers

@@ -1,11 +1,10 @@
--- depend: add dependencies to pending jobs. Dependencies that have finished are ignored; if any are left,
--- the jobs are blocked.
+-- depend: add dependencies to pending jobs. Dependencies that have finished are ignored. If unfinished
+-- dependencies are left, the jobs are blocked.
 --
 -- args   parents:packed
 -- each   id
--- uses   keys now job_records events job_states links dependency_policies write_back
--- later  find_cycle
--- reply  for each, its state or a refusal
+-- uses   keys now job_records events job_states links dependency_policies write_back find_cycle
+-- reply  for each job, its state or a refusal
 -- error  NOT_FOUND WRONG_STATE DEPENDENCY_REFUSED
 
 local MOST_PARENTS = 1000

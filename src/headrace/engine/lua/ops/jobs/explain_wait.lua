@@ -1,21 +1,22 @@
--- explain_wait: return the facts that explain why a job waits. A gate is {name, running jobs, concurrency, rate,
--- milliseconds until it may open by itself, expected milliseconds}; absent values are ''.
+-- explain_wait: return the data that explains why a job is waiting. In the reply, a gate is {name, running
+-- jobs, concurrency, rate, milliseconds until the gate may open by itself, expected milliseconds}. Absent
+-- values are ''.
 --
 -- args   id
--- uses   keys now settings job_records set_members gates statistics
--- later  queue_capacity
--- reply  {state, queue, paused, time or '', worker, waiting jobs before it, {gate, ...}, {dependency, ...}}
+-- flags  no-writes
+-- uses   keys now settings job_records set_members gates statistics queue_capacity
+-- reply  {state, queue, paused, time or '', worker, number of earlier jobs, {gate, ...}, {dependency, ...}}
 -- error  NOT_FOUND
 
--- Estimate the milliseconds until the first of some running jobs finishes: when it has run as long as the
--- queue's jobs ran on average today. '' if there is no average.
+-- Estimate the milliseconds until the first of these running jobs finishes. The estimate assumes that a job
+-- runs as long as the queue's jobs have run on average today. Return '' if no average is known.
 local function expected(queue, ids)
   local day = math.floor(now / DAY) .. ':' .. queue
   local mean = tonumber(redis.call('HGET', key('stats', day), 'run:mean') or nil)
   local soonest = math.huge
   read_jobs(ids)
-  for _, id in ipairs(ids) do
-    local job = read_job(id)
+  for _, running_id in ipairs(ids) do
+    local job = read_job(running_id)
     if job and mean then
       soonest = math.min(soonest, math.max(0, job.since + mean - now))
     end
@@ -54,10 +55,10 @@ if state == 'waiting' then
       limits.concurrency and shard_share(limits.concurrency, limits.shards),
       limits.rate and shard_share(limits.rate, limits.shards), moment)
   end
-  for _, gate in ipairs(gates_of(queue, lane)) do
-    local gate_opens = closed_until(gate)
+  for _, gate in ipairs(gates_of_job(job)) do
+    local gate_opens = closed_until(queue, gate)
     if gate_opens then
-      local concurrency, rate = limits_of(gate)
+      local concurrency, rate = limits_of(queue, gate)
       closed[#closed + 1] = described(gate, key('gate', gate), concurrency, rate, gate_opens)
     end
   end

@@ -1,11 +1,11 @@
--- fail: record a failed attempt. With a retry_in of 0 or more the job is retried after that time if it has
--- retries left; otherwise it fails permanently. An operator (empty token) may fail a job in any state but
--- complete.
+-- fail: record a failed attempt. If `retry_in` is 0 or more and the job has retries left, the job is
+-- retried after that many milliseconds. Otherwise the job fails permanently. An operator, who passes an
+-- empty token, may fail a job in any state except complete.
 --
 -- each   id token failure message traceback:optional retry_in:int data:optional
 -- flags  allow-oom
--- uses   job_records check_lease fail_job return_job failures observations notices write_back
--- reply  for each, its new state or a refusal
+-- uses   job_records check_lease failures return_job observations notices write_back
+-- reply  for each job, its new state or a refusal
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
 local function by_operator(id, failure, message)

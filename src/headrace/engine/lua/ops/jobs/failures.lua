@@ -1,6 +1,7 @@
 -- failures: return failure types with their counts, the most frequent first.
 --
 -- args   offset:int count:int
+-- flags  no-writes
 -- uses   keys
 -- reply  {type, count, ...}
 

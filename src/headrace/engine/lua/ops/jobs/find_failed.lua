@@ -1,19 +1,12 @@
--- find_failed: find matching jobs in a list of failed jobs, oldest first, in bounded steps: the list of a
--- failure type (role failures) or of a queue (role failed). Jobs that failed after `until_` are left out;
--- the first step sets it to now at the latest. The cursor is that of the previous step.
+-- find_failed: find matching jobs in a list of failed jobs, oldest first, a bounded number per call. The
+-- list contains the jobs of a failure type (role failures) or of a queue (role failed). Jobs that failed
+-- after `until_` are omitted. If `until_` is in the future, the first call replaces `until_` with the
+-- current time. The cursor is part of the reply to the previous call.
 --
 -- args   role name failure:optional queue:optional tag:optional since:number until_:number at_most:int cursor:packed
--- uses   keys now job_records scan_set
+-- flags  no-writes
+-- uses   keys now job_records scan_set set_members tags
 -- reply  {cursor of the next step or '', until_, id, time of the failure, ...}
-
-local function is_among(tags, wanted)
-  for _, one in ipairs(tags or {}) do
-    if one == wanted then
-      return true
-    end
-  end
-  return false
-end
 
 local function matches(job)
   return job and job.state == 'failed'
@@ -24,10 +17,7 @@ end
 
 local last = math.min(until_, now)
 local found, after = scan_set(key(role, name), at_most, cursor or { since, '' })
-local ids = {}
-for i = 1, #found, 2 do
-  ids[#ids + 1] = found[i]
-end
+local ids = ids_in(found)
 if failure or queue or tag then
   read_jobs(ids)
 end

@@ -1,7 +1,8 @@
--- find_matching: find the pending and running jobs of a queue that have this payload, in bounded steps. The
--- cursor is that of the previous step, empty at the first.
+-- find_matching: find the pending and running jobs of a queue that have this payload, a bounded number per
+-- call. The cursor is part of the reply to the previous call, and is empty in the first call.
 --
 -- args   queue data at_most:int cursor:packed
+-- flags  no-writes
 -- uses   find_by_payload
 -- reply  {cursor of the next step or '', id, state, ...}
 

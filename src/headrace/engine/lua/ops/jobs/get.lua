@@ -1,11 +1,8 @@
--- get: return the present state of jobs; unknown ids are left out.
+-- get: return jobs by id. Unknown ids are omitted.
 --
 -- each   id
--- uses   describe_jobs
+-- flags  no-writes
+-- uses   job_records describe_jobs
 -- reply  described job, ...
 
-local ids = {}
-for id in each() do
-  ids[#ids + 1] = id
-end
-return describe_jobs(ids)
+return describe_jobs(ids_of(each), {})

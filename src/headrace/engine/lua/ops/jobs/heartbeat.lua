@@ -1,18 +1,14 @@
--- heartbeat: renew leases, and replace the data of jobs if given. A lease of -1 is the queue's own; a job
--- without a deadline keeps none.
+-- heartbeat: renew leases, and replace the data of jobs if new data is passed. A lease of -1 means the
+-- queue's setting `lease`. With -1, a job that has no deadline still gets no deadline.
 --
 -- args   lease:int
 -- each   id token data:optional
 -- flags  allow-oom
--- uses   keys now settings job_records events sorted_sets check_lease lane_access write_back
--- reply  for each, the new deadline ('inf' for none) or a refusal
+-- uses   lanes keys now settings job_records events sorted_sets check_lease lane_access write_back
+-- reply  for each job, the new deadline ('inf' for no deadline) or a refusal
 -- error  NOT_FOUND LEASE_LOST
 
-local ids = {}
-for id in each() do
-  ids[#ids + 1] = id
-end
-read_jobs(ids)
+read_jobs(ids_of(each))
 local answers = {}
 for id, token, data in each() do
   local job, refusal = check_lease(id, token)
@@ -24,7 +20,7 @@ for id, token, data in each() do
     local deadline = span and now + span or 'inf'
     zset_add(key('running', job.queue), id, deadline)
     if is_in_lane(job) then
-      lanes('renew_gates', job, deadline)
+      renew_gates(job, deadline)
     end
     if data and data ~= payload(job) then
       set_data(job, data)

@@ -1,17 +1,16 @@
--- list_ids: return a page of a sorted set of the shard: ids with their scores, without the jobs. For waiting
--- jobs it also returns the put time, which orders equal priorities across shards.
+-- list_ids: return a page of a sorted set of the shard: ids with their scores, without the jobs. For
+-- waiting jobs the reply also contains the put time. The put times determine the order of jobs of equal
+-- priority across shards.
 --
 -- args   role name newest_first:flag offset:int count:int
+-- flags  no-writes
 -- uses   keys set_members job_records
 -- reply  {total, id, score, put time or 0, ...}
 
 local where = key(role, name)
 local found = redis.call(newest_first and 'ZREVRANGE' or 'ZRANGE', where, offset, offset + count - 1,
   'WITHSCORES')
-local ids = {}
-for i = 1, #found, 2 do
-  ids[#ids + 1] = role == 'waiting' and name_in(found[i]) or found[i]
-end
+local ids = ids_in(found, role)
 if role == 'waiting' then
   read_jobs(ids)
 end

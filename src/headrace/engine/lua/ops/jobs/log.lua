@@ -1,5 +1,5 @@
--- log: add a line to the log of a job; the newest lines are kept. The nonce distinguishes a repeated call
--- from a second one.
+-- log: add a line to the log of a job. Only the newest lines are kept. The nonce distinguishes a repeated
+-- call from a new call.
 --
 -- args   id token line keep:int nonce
 -- uses   keys now check_lease

@@ -1,6 +1,7 @@
--- pending: count the unfinished members of each group, including failed ones.
+-- pending: count the unfinished members of each group, including failed members.
 --
 -- each   group
+-- flags  no-writes
 -- uses   keys
 -- reply  for each, the number
 

@@ -1,10 +1,10 @@
--- prioritise: change the priority of jobs. A waiting job moves to its new position, before all jobs of that
--- priority that were put later.
+-- prioritise: change the priority of jobs. A waiting job moves to its new position, before all jobs of the
+-- same priority that were put later.
 --
 -- args   priority:number
 -- each   id
 -- uses   job_records events job_states write_back
--- reply  for each, its state or a refusal
+-- reply  for each job, its state or a refusal
 -- error  NOT_FOUND WRONG_STATE
 
 local answers = {}

@@ -1,4 +1,4 @@
--- progress: store the progress of a job: a share and a note.
+-- progress: store the progress of a job: the completed share and a note.
 --
 -- args   id token share:number note
 -- uses   keys check_lease

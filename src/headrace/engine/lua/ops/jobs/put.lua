@@ -1,40 +1,35 @@
--- put: create jobs. A job whose id exists is moved here, replaced, refused or duplicated under its spare
--- id, as on_exists says. The nonce distinguishes a repeated call from a second one. `others` holds a spare
--- id and options for each job, if any job has them.
+-- put: create jobs. `options` contains the options of all jobs, and options of the call. If any job has a spare
+-- id or options of its own, the option `others` contains a spare id and options for each job.
+-- The option `nonce` distinguishes a repeated call from a new call. A call without a nonce has only new ids,
+-- so if a job exists, an earlier attempt of this call has created it. In a call with a nonce, the option
+-- `on_exists` decides what happens if a job exists. Either the existing job is moved to this queue or
+-- replaced, or the new job is refused or created under its spare id.
 --
--- args   queue on_exists nonce options:packed others:packed
+-- args   queue options:packed id data
 -- each   id data
--- uses   keys now defaults setting_value fast_path_enabled fast_path plain_put
+-- role   producer
+-- uses   plain_put job_records put_general write_back
 -- reply  the number of jobs if all were created, else for each: 1 created, 2 created under its spare id,
 --        3 moved, 4 replaced, 0 already created, '=' and an id: that job was replaced instead, or a refusal
 -- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN
 
-local created, governed, own_retries, own_event_data = unpack(redis.call('HMGET', key('settings', queue), 'created',
-  'governed', 'retries', 'event_data'))
-local made
-if FAST_PATH and last_stamp <= now and first_event > 0 and not again and not options and not others and nonce == ''
-  and created and not governed then
-  local shared_retries, shared_event_data = unpack(redis.call('HMGET', CONFIG, 'retries', 'event_data'))
-  local jobs, places, count = pack_plain_jobs(queue, each,
-    setting_value(own_retries, shared_retries, default_retries))
-  if jobs and insert_plain_jobs(queue, each, jobs, places, count,
-    setting_value(own_event_data, shared_event_data, default_event_data)) then
-    made = count
+local made, left
+if not options or are_plain(options) then
+  if is_batch then
+    made, left = put_plain_jobs(queue, each, options)
+  else
+    made, left = put_plain_job(queue, id, data, options)
   end
 end
-
-local housekeeping_due, trim_due
-if made then
-  housekeeping_due, trim_due = end_fast_path()
-  if not housekeeping_due then
-    return made
-  end
-end
-
--- later  put_general
-
-if made then
-  put_general('housekeeping', trim_due)
+if made and not left then
   return made
 end
-return put_general()
+use_state()
+if not may_change_jobs() then
+  only_add_jobs()
+end
+if made then
+  finish_fast_path(left)
+  return made
+end
+return put_general(queue, options or {}, each)

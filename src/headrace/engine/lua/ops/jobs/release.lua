@@ -1,11 +1,12 @@
--- release: return jobs to their queue, to the front or the back, at once or after a delay; by token or by
--- an operator with an empty token. A release costs no retry, but is counted.
+-- release: return jobs to the front or the back of their queues, immediately or after a delay. A worker
+-- passes the token of its lease, and an operator passes an empty token. A released job loses no retry, but
+-- its releases are counted.
 --
 -- args   position delay:int reason
 -- each   id token
 -- flags  allow-oom
 -- uses   settings job_records check_lease return_job notices write_back
--- reply  for each, its new state or a refusal
+-- reply  for each job, its new state or a refusal
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
 
 local answers = {}

@@ -1,11 +1,12 @@
--- requeue: put existing jobs into a queue (their own if empty) like new ones, with their data and options.
--- A worker that holds one loses its lease. If a state is given, only jobs in that state are requeued. The
--- nonce distinguishes a repeated call from a second one.
+-- requeue: put existing jobs into a queue like new jobs. The jobs keep their data and options. If `queue`
+-- is empty, each job moves to the back of its current queue. If a worker holds one of the jobs, that
+-- worker loses its lease. If `state` is set, only jobs in that state are requeued. The nonce distinguishes
+-- a repeated call from a new call.
 --
 -- args   queue delay:int nonce state
 -- each   id
--- uses   job_records events join_queue leave_queue unique_values write_back
--- reply  for each, its new state or a refusal
+-- uses   job_records events change_queue unique_values write_back
+-- reply  for each job, its new state or a refusal
 -- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
 
 local function put_again(job, into)
@@ -16,8 +17,7 @@ local function put_again(job, into)
   job.queue = into
   local more = { 'from', from, 'was', was, 'delay', delay, 'left_out', #payload(job) }
   if extra(job, 'tags') then
-    more[#more + 1] = 'tags'
-    more[#more + 1] = cjson.encode(extra(job, 'tags'))
+    more = with_field(more, 'tags', cjson.encode(extra(job, 'tags')))
   end
   local event = emit('put', job, nil, nil, nil, more)
   join_queue(job, into, event, delay)

@@ -1,12 +1,12 @@
--- retry: retry failed jobs from the back of their queue with a renewed retry budget. The nonce
--- distinguishes a repeated call from a second one. `expected` may hold for each job when it failed and a
--- delay of its own; a job that has failed again since is left alone.
+-- retry: move failed jobs to the back of their queues with a renewed retry budget. The nonce distinguishes
+-- a repeated call from a new call. `expected` may contain, for each job, the time of its failure and a
+-- delay for this job. A job that has failed again since that time is not retried.
 --
 -- args   delay:int nonce expected:packed
 -- each   id
 -- flags  allow-oom
 -- uses   job_records events job_states failures unique_values write_back
--- reply  for each, its new state or a refusal
+-- reply  for each job, its new state or a refusal
 -- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
 
 local function try_again(job, after)

@@ -1,8 +1,10 @@
--- scan_jobs: read the jobs of a sorted set of the shard by score, page by page, while they move: a job that
--- keeps its place is returned exactly once. The cursor is that of the previous page; at the first it may be
--- a start score. Jobs above the highest score are left out.
+-- scan_jobs: read the jobs of a sorted set of the shard by score, page by page, while jobs are added and
+-- removed. A job that keeps its score is returned exactly once. The cursor is part of the reply to the
+-- previous call. For the first page, the cursor may contain a start score. Jobs with a score above
+-- `highest` are omitted.
 --
 -- args   role name highest:number at_most:int cursor:packed
+-- flags  no-writes
 -- uses   keys set_members describe_jobs scan_set
 -- reply  {cursor of the next page or '', described job, ...}
 
@@ -15,6 +17,4 @@ for i = 1, #found, 2 do
   end
   ids[#ids + 1] = role == 'waiting' and name_in(found[i]) or found[i]
 end
-local reply = describe_jobs(ids)
-table.insert(reply, 1, after and cmsgpack.pack(after) or '')
-return reply
+return describe_jobs(ids, { after and cmsgpack.pack(after) or '' })

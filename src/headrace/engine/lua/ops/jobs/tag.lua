@@ -1,16 +1,16 @@
--- tag: add tags to jobs; tags that a job already has are unchanged. A job that would exceed the limit gets
--- none.
+-- tag: add tags to jobs. Tags that a job already has stay unchanged. A job that would exceed the limit gets
+-- no new tags.
 --
 -- args   names:packed most:int
 -- each   id
 -- uses   job_records tags write_back
--- reply  for each, its tags or a refusal
+-- reply  for each job, its tags or a refusal
 -- error  NOT_FOUND TOO_MANY
 
 local function with_names(job)
   local wanted = { unpack(extra(job, 'tags') or {}) }
   for _, name in ipairs(names) do
-    if not has_tag(job, name) then
+    if not is_among(wanted, name) then
       wanted[#wanted + 1] = name
     end
   end

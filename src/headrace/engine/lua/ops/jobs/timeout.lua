@@ -1,9 +1,10 @@
--- timeout: revoke leases as an operator: the jobs return to the front, and their workers are notified.
+-- timeout: revoke leases on behalf of an operator. The jobs return to the front of their queues, and their
+-- workers are notified.
 --
 -- each   id
 -- flags  allow-oom
 -- uses   check_lease return_job notices write_back
--- reply  for each, its new state or a refusal
+-- reply  for each job, its new state or a refusal
 -- error  NOT_FOUND WRONG_STATE DONE
 
 local answers = {}

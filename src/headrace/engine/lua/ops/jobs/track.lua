@@ -1,9 +1,10 @@
--- track: publish the events of these jobs from now on. Their ids stay listed after the jobs are gone.
+-- track: publish the events of these jobs from now on. The ids of the jobs stay listed even after the jobs
+-- are deleted.
 --
 -- args   most:int
 -- each   id
 -- uses   keys now job_records write_back
--- reply  for each, its state or a refusal
+-- reply  for each job, its state or a refusal
 -- error  NOT_FOUND TOO_MANY
 
 local answers = {}

@@ -1,7 +1,8 @@
--- tracked: return a page of the tracked jobs, and the ids whose tracked job is gone, even if a new job has
--- that id.
+-- tracked: return a page of the tracked jobs, and the ids of tracked jobs that no longer exist. A tracked
+-- job counts as deleted if a new job has its id.
 --
 -- args   offset:int count:int
+-- flags  no-writes
 -- uses   keys job_records describe_jobs
 -- reply  {ids read, {id whose job is gone, ...}, described job, ...}
 
@@ -16,7 +17,4 @@ for _, id in ipairs(ids) do
     missing[#missing + 1] = id
   end
 end
-local reply = describe_jobs(there)
-table.insert(reply, 1, missing)
-table.insert(reply, 1, #ids)
-return reply
+return describe_jobs(there, { #ids, missing })

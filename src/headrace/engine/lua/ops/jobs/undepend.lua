@@ -1,11 +1,11 @@
--- undepend: remove these dependencies from blocked jobs, or all if none are given. A job without
--- dependencies left is unblocked.
+-- undepend: remove these dependencies from blocked jobs, or remove all dependencies if no dependencies are
+-- passed. A job that has no dependencies left is unblocked.
 --
 -- args   parents:packed
 -- each   id
 -- flags  allow-oom
 -- uses   keys job_records sorted_sets dependency_policies links write_back
--- reply  for each, its state or a refusal
+-- reply  for each job, its state or a refusal
 -- error  NOT_FOUND WRONG_STATE
 
 local function remove_parents(job)

@@ -1,21 +1,16 @@
--- untag: remove tags from jobs; a tag that a job does not have is ignored.
+-- untag: remove tags from jobs. A tag that a job does not have is ignored.
 --
 -- args   names:packed
 -- each   id
 -- flags  allow-oom
 -- uses   job_records tags write_back
--- reply  for each, its tags or a refusal
+-- reply  for each job, its tags or a refusal
 -- error  NOT_FOUND
-
-local unwanted = {}
-for _, name in ipairs(names) do
-  unwanted[name] = true
-end
 
 local function without_names(job)
   local wanted = {}
   for _, tag in ipairs(extra(job, 'tags') or {}) do
-    if not unwanted[tag] then
+    if not is_among(names, tag) then
       wanted[#wanted + 1] = tag
     end
   end

@@ -1,9 +1,8 @@
--- forget_lake: forget a lake, so that it no longer keeps events from being trimmed.
+-- forget_lake: forget a lake. A forgotten lake no longer prevents events from being trimmed.
 --
 -- args   lake
 -- flags  allow-oom
--- uses   keys sorted_sets
--- later  trim_event_log
+-- uses   keys sorted_sets trim_event_log
 -- reply  1 if the lake was known, else 0
 
 local known = redis.call('HDEL', LAKES, lake)

@@ -1,6 +1,7 @@
--- lake_marks: return the ends of the shard's event log, and how far each lake has read it. The newest entry is
--- reported even if it was trimmed.
+-- lake_marks: return the oldest and the newest entry of the shard's event log, and how far each lake has
+-- read the log. The newest entry is returned even if it was trimmed.
 --
+-- flags  no-writes
 -- uses   keys log_entries
 -- reply  {oldest entry, newest entry, trimmed, dropped, creation time of the log,
 --        {lake, entry, ...}}

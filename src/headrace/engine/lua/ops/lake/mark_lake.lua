@@ -1,11 +1,10 @@
--- mark_lake: record that a lake has stored the events of this shard up to an entry (0-0: none), so that
--- they may be trimmed. A mark never moves back. A mark that cannot belong to this log is refused: the lake
--- has read another log.
+-- mark_lake: record that a lake has stored the events of this shard up to an entry, so that these events
+-- may be trimmed. The entry 0-0 means that the lake has not stored any events. A mark never moves back. A
+-- mark that cannot belong to this log is refused, because the lake must have read another log.
 --
 -- args   lake entry
 -- flags  allow-oom
--- uses   keys log_entries sorted_sets
--- later  trim_event_log
+-- uses   keys log_entries sorted_sets trim_event_log
 -- reply  1, or a refusal
 -- error  LAKE_AHEAD NOT_THIS_LOG TOO_MANY_LAKES
 
@@ -13,7 +12,7 @@ local LAKES_AT_MOST = 64
 
 local ms, marked = entry_parts(entry)
 
--- Whether the entry is in the log, or may have been before it was trimmed.
+-- Return whether the entry is in the log, or may have been in the log before the log was trimmed.
 local function is_of_this_log(newest_number, newest_ms)
   local oldest = first_entry()
   if not oldest then

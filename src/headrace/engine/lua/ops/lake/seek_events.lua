@@ -1,9 +1,11 @@
--- seek_events: find the log entries of event numbers. A trimmed number gives the oldest entry, a future
--- number the newest. Times of entries never decrease, so each is found by binary search.
+-- seek_events: find the log entries of event numbers. For the number of a trimmed event, the result is the
+-- oldest entry. For a number that does not exist yet, the result is the newest entry. The times of entries
+-- never decrease, so each entry is found by binary search.
 --
 -- each   number:int
+-- flags  no-writes
 -- uses   log_entries
--- reply  {} if the log is empty, else the ids of the oldest entry, of the newest, and of each number
+-- reply  {} if the log is empty, else the ids of the oldest entry, the newest entry and the entry of each number
 
 local oldest = first_entry()
 if not oldest then

@@ -1,7 +1,8 @@
--- throttle: return the limits of a throttle, the jobs that run behind it, and the queues with jobs that it
--- holds back.
+-- throttle: return the limits of a throttle, the jobs that run behind the throttle, and the queues whose
+-- jobs the throttle holds back.
 --
 -- args   name most:int
+-- flags  no-writes
 -- uses   keys now
 -- reply  {concurrency, rate, milliseconds left or -1, running jobs, {id, ...}, {queue, ...}}
 

@@ -1,9 +1,9 @@
--- throttle_delete: delete throttles; the jobs that name them are let through.
+-- throttle_delete: delete throttles. Deleted throttles no longer hold back any jobs.
 --
 -- each   name
 -- flags  allow-oom
--- uses   keys sorted_sets end_throttle write_back
--- reply  for each, 1 if it existed, else 0
+-- uses   keys sorted_sets change_limits write_back
+-- reply  for each throttle, 1 if it existed, else 0
 
 local answers = {}
 for name in each() do

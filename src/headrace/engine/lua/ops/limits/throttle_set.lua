@@ -1,19 +1,21 @@
--- throttle_set: set the limits of throttles ('none' for no limit), each for a time or, with a ttl of -1,
--- permanently. Lanes parked there are checked again.
+-- throttle_set: set the limits of throttles; 'none' means no limit. A throttle ends after its `ttl` in
+-- milliseconds, or never if the ttl is -1. Lanes that are parked at the throttles are checked again.
 --
 -- args   shards:int
 -- each   name concurrency rate ttl:int
 -- flags  allow-oom
--- uses   keys now sorted_sets lane_access write_back
+-- uses   lanes keys now sorted_sets write_back gates convert_rates
 -- reply  1
 
 for name, concurrency, rate, ttl in each() do
+  local old_rate, old_shards = unpack(redis.call('HMGET', key('throttle', name), 'rate', 'shards'))
   redis.call('HSET', key('throttle', name), 'concurrency', concurrency, 'rate', rate, 'shards', shards)
+  convert_rate('t' .. name, shard_share(old_rate, old_shards), shard_share(rate, shards))
   zset_add(THROTTLES, name, ttl >= 0 and now + ttl or 'inf')
   zset_remove(AGENDA, 'throttle:' .. name)
   if ttl >= 0 then
     zset_add(AGENDA, 'throttle:' .. name, now + ttl)
   end
-  lanes('free', 't' .. name)
+  free_gate('t' .. name)
 end
 return write_back(1)

@@ -1,4 +1,4 @@
--- config_set: set settings of the namespace; an empty value restores the default.
+-- config_set: change the settings of the namespace. An absent value restores the default.
 --
 -- each   name value:optional
 -- flags  allow-oom

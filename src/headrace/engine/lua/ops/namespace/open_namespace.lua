@@ -1,5 +1,6 @@
--- open_namespace: create the namespace on this shard, or return how it was created: the first call decides. Ids of
--- ingress jobs begin with ingress_ids, so that they belong to this shard.
+-- open_namespace: create the namespace on this shard if the shard does not have the namespace, and return
+-- the layout and the number of shards. The first call determines the layout and the number of shards. Ids
+-- of ingress jobs begin with `ingress_ids`, so that these ids belong to this shard.
 --
 -- args   shards:int layout:int ingress_ids
 -- uses   keys now

@@ -1,12 +1,13 @@
--- sweep: do one round of housekeeping, which any client may call: jobs of dead workers return, due jobs of
--- the given queues start to wait, due schedules create jobs, ingress lists are drained, completed jobs and
--- used rates are pruned, and workers are woken for expired leases.
+-- sweep: do one round of housekeeping, which any client may start. Jobs of dead workers return to their
+-- queues. In the queues of this call, due jobs start to wait, and due schedules create jobs. Ingress lists
+-- are drained. Excess completed jobs and outdated entries of rate limits are deleted. Workers are woken if
+-- leases have expired.
 --
 -- each   queue
 -- flags  allow-oom
--- uses   keys now reclaim_dead_worker promote_due_jobs run_due_schedules drain_ingress sorted_sets notices
--- uses   prune_completed run_agenda job_finished write_back
--- reply  1 when nothing is left to do, else 0
+-- uses   keys now reclaim_dead_worker promote_due_jobs run_due_schedules ingress sorted_sets notices
+-- uses   completed_jobs run_agenda job_finished write_back
+-- reply  1 if no housekeeping is left, else 0
 
 local QUEUES_PRUNED_AT_MOST = 4
 local RATES_PRUNED_AT_MOST = 500
@@ -34,5 +35,5 @@ for queue in each() do
   end
   done = done and #unused < RATES_PRUNED_AT_MOST
 end
-done = run_agenda() and done and not unlocking[1]
+done = run_agenda() and done and not unlocking
 return write_back(done and 1 or 0)

@@ -1,16 +1,14 @@
--- configure: set settings of a queue and create the queue if needed; an empty value unsets a setting. The
--- setting `shards` is the number of shards that share the queue's limits.
+-- configure: change the settings of a queue, and create the queue if it does not exist. An absent value
+-- unsets a setting. The setting `shards` is the number of shards that share the limits of the queue.
 --
 -- args   queue
 -- each   name value:optional
 -- flags  allow-oom
--- uses   keys ensure_queue notices
+-- uses   keys settings ensure_queue notices change_limits convert_rates
 -- reply  1
 
--- later  apply_queue_limits
-
 local LIMITS = { concurrency = true, rate = true, key_concurrency = true, key_rate = true, fair = true }
-local limits_change = false
+local limits_change, before = false, settings(queue)
 
 ensure_queue(queue)
 for name, value in each() do
@@ -26,6 +24,7 @@ for name, value in each() do
 end
 if limits_change then
   apply_queue_limits(queue)
+  convert_queue_rates(queue, before)
 else
   send_notices()
 end

@@ -1,9 +1,10 @@
--- counts: count the jobs of each queue by state, with expired leases (late) and due jobs, and return
--- whether the queue is paused.
+-- counts: count the jobs of each queue by state. The reply also contains the number of expired leases
+-- (late), the number of due jobs, and whether the queue is paused.
 --
 -- each   queue
+-- flags  no-writes
 -- uses   keys now settings
--- reply  for each, {exists, paused, late, due, waiting, scheduled, blocked, running, failed, complete}
+-- reply  for each queue, {exists, paused, late, due, waiting, scheduled, blocked, running, failed, complete}
 
 local function counted(queue)
   local limits = settings(queue)

@@ -1,8 +1,9 @@
--- day_totals: return the books and the statistics of queues on one day (-1 is today), and the number of the
--- newest event, all at one point in time.
+-- day_totals: return the books and the statistics of queues on one day, and the number of the newest event,
+-- all at the same point in time. The day -1 means today.
 --
 -- args   day:int
 -- each   queue
+-- flags  no-writes
 -- uses   keys now
 -- reply  {number of the newest event, day, for each queue {creation time or false, {counter, value,
 --        ...}, {field, value, ...} of the summary, {bin, count, ...}}}

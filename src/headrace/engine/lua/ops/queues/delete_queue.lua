@@ -1,11 +1,11 @@
--- delete_queue: delete a queue with all its jobs and keys, a bounded number of jobs in a call; the last
--- call deletes the remaining keys. Running jobs are cancelled and their workers notified.
+-- delete_queue: delete a queue with all its jobs and keys, a bounded number of jobs per call. The last call
+-- deletes the other keys of the queue. Running jobs are cancelled, and their workers are notified.
 --
 -- args   queue at_most:int
 -- flags  allow-oom
--- uses   keys set_members settings job_records sorted_sets cancel_job notices books batched_calls
--- uses   schedule_index prune_completed write_back
--- reply  1 when the queue is gone, 0 to call again, or a refusal
+-- uses   keys set_members settings job_records sorted_sets cancel_and_expire notices books
+-- uses   batched_calls schedule_index completed_jobs write_back
+-- reply  1 if the queue is deleted, 0 if the caller must call again, or a refusal
 -- error  QUEUE_NOT_FOUND
 
 if not settings(queue).created and redis.call('EXISTS', key('ingress', queue)) == 0 then

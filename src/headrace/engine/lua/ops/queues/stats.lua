@@ -1,6 +1,8 @@
--- stats: return the statistics of a queue on one day, given as its number since 1970-01-01; -1 is today.
+-- stats: return the statistics of a queue on one day. The day is a number of days since 1970-01-01, or -1
+-- for today.
 --
 -- args   queue day:int
+-- flags  no-writes
 -- uses   keys now
 -- reply  {day, {field, value, ...} of the summary, {bin, count, ...}, failed jobs now}
 

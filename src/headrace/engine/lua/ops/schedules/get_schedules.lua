@@ -1,6 +1,7 @@
--- get_schedules: return schedules and the server's time; an unknown id has no fields.
+-- get_schedules: return schedules and the server's time. For an unknown id, the list of fields is empty.
 --
 -- each   id
+-- flags  no-writes
 -- uses   keys now
 -- reply  {now, {name, value, ...}, ...}
 

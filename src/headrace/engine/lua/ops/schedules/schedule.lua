@@ -1,7 +1,8 @@
--- schedule: create a schedule, or change the one with that id. Its counts continue, and so do its runs if
--- the rule is the same and no delay is given (-1). Otherwise it starts again after the delay, or, if `seen`
--- matches, one interval after its last run. A schedule of an import is created once, even if it was ended
--- meanwhile, and never replaces another.
+-- schedule: create a schedule, or change the schedule with this id. A changed schedule keeps its counts. If
+-- the rule is the same and the delay is -1 (no delay), the schedule also keeps the time of its next run.
+-- Otherwise the schedule starts again after the delay. If `seen` is set, the value must match the nonce of
+-- the stored schedule. In this case, a changed interval is counted from the last run. An import creates a
+-- schedule only once, even if the schedule has been ended since then, and never replaces another schedule.
 --
 -- args   id queue nonce seen:optional delay:int import_name:optional import_id:optional
 -- each   name value
@@ -59,7 +60,7 @@ for name, value in pairs(new) do
 end
 redis.call('DEL', key('schedule', id))
 redis.call('HSET', key('schedule', id), unpack(fields))
--- Workers that wait for jobs learn when the next one is due.
+-- Tell waiting workers that the time of the next due job may have changed.
 notify_queue(queue, 'scheduled')
 send_notices()
 return described()

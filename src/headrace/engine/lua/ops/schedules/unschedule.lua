@@ -1,10 +1,10 @@
--- unschedule: end schedules; the jobs that they created stay. If a repeated call finds no schedule, the
--- schedule counts as ended by it.
+-- unschedule: end schedules. Jobs that the schedules have created are kept. If a repeated call does not
+-- find a schedule, the schedule counts as ended by the first call.
 --
 -- each   id
 -- flags  allow-oom
 -- uses   keys schedule_index sorted_sets
--- reply  for each, 1 if it was ended, 0 if there was none
+-- reply  for each schedule, 1 if it was ended, 0 if it did not exist
 
 local answers = {}
 for id in each() do

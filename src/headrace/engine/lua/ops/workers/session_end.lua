@@ -1,11 +1,12 @@
--- session_end: end a session: the caller's own by its token, or any worker's with an empty token, as if it
--- had expired. Its jobs return to the front, in bounded steps: 0 means call again. A worker that closes its
--- own session loses no retries; the events have the reason `session closed`.
+-- session_end: end a session. With a token, the caller ends its own session. With an empty token, the call
+-- ends the session of any worker, as if the session had expired. The jobs of the worker return to the front
+-- of their queues, a bounded number per call. If a worker closes its own session, the jobs of that worker
+-- lose no retries, and the events have the reason `session closed`.
 --
 -- args   worker token
 -- flags  allow-oom
--- uses   keys sessions return_job reclaim_job notices write_back
--- reply  1, 0 to call again, or a refusal
+-- uses   keys sessions return_job notices write_back
+-- reply  1 if finished, 0 if the caller must call again, or a refusal
 -- error  SESSION_ENDED
 
 local current = redis.call('HGET', key('session', worker), 'token')

@@ -1,10 +1,10 @@
--- session_renew: renew a session that is still alive. A worker whose session ended must not continue: other
--- workers may have its jobs.
+-- session_renew: renew a session that is still alive. A worker whose session has ended must stop, because
+-- other workers may already hold the jobs of that worker.
 --
 -- args   worker token
 -- flags  allow-oom
 -- uses   keys now sessions
--- reply  milliseconds until it expires (-1 never) or a refusal
+-- reply  milliseconds until the session expires (-1: never), or a refusal
 -- error  SESSION_ENDED
 
 if not is_live_session(worker, token) then

@@ -1,4 +1,5 @@
--- session_serve: register that a worker serves a queue. The reply tells at once whether jobs wait there.
+-- session_serve: register that a worker serves a queue. The reply is the number of jobs that wait in the
+-- queue.
 --
 -- args   worker token queue
 -- flags  allow-oom

@@ -1,10 +1,10 @@
--- session_start: start the session of a worker. Jobs that an earlier session of that name still held are
--- returned first, in bounded steps: 0 means call again. A ttl of -1 never expires.
+-- session_start: start the session of a worker. Jobs that an earlier session of the same worker still holds
+-- are returned first, a bounded number per call. A session with a ttl of -1 never expires.
 --
 -- args   worker token ttl:int about
 -- flags  allow-oom
--- uses   keys now sorted_sets sessions reclaim_job write_back
--- reply  1, or 0 to call again
+-- uses   keys now sorted_sets sessions return_job write_back
+-- reply  1 if started, 0 if the caller must call again
 
 if again and redis.call('HGET', key('session', worker), 'token') == token then
   return 1

@@ -1,10 +1,10 @@
--- session_unserve: unregister a worker from one queue; its jobs of that queue return to the front, in
--- bounded steps: 0 means call again.
+-- session_unserve: unregister a worker from one queue. The jobs that the worker holds from that queue
+-- return to the front of the queue, a bounded number per call.
 --
 -- args   worker token queue
 -- flags  allow-oom
 -- uses   keys sessions return_job notices write_back
--- reply  1, 0 to call again, or a refusal
+-- reply  1 if finished, 0 if the caller must call again, or a refusal
 -- error  SESSION_ENDED
 
 if not is_live_session(worker, token) then

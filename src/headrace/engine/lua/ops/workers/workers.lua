@@ -1,8 +1,9 @@
 -- workers: return a page of the workers that have a session.
 --
 -- args   offset:int count:int
+-- flags  no-writes
 -- uses   keys now
--- reply  {name, milliseconds left (-1 no limit), started, about, {queue, ...}, jobs held}, ...
+-- reply  {name, milliseconds left (-1: no limit), start time, about, {queue, ...}, number of held jobs}, ...
 
 local reply = {}
 local found = redis.call('ZRANGE', SESSIONS, offset, offset + count - 1, 'WITHSCORES')

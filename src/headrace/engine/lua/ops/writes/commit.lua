@@ -1,6 +1,7 @@
--- commit: commit a prepared transaction as the content of a write. The coordinator commits a write once;
--- later calls get the committed entry. Batches of a stream come one after another, so an earlier batch is
--- done; other writes have batch -1. `parts` holds the rows of each shard: shard=rows shard=rows.
+-- commit: commit a prepared transaction as the content of a write. The coordinator commits a write only
+-- once. Later calls for the same write return the committed entry. The batches of a stream are written one
+-- after another, so all earlier batches are already finished. A write that is not part of a stream has the
+-- batch -1. `parts` contains the number of rows on each shard, in the form shard=rows shard=rows.
 --
 -- args   write batch:int transaction queue rows:int parts
 -- uses   keys now sorted_sets transactions commit_log

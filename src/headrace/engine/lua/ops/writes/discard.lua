@@ -1,11 +1,12 @@
--- discard: discard staged rows: a transaction that is not committed, and staged attempts that belong to
--- none. A transaction is aborted on its coordinator first, then on the other shards.
+-- discard: delete staged rows: the rows of a transaction that is not committed, and the rows of attempts
+-- that belong to no transaction. A transaction is first aborted on its coordinator, then on the other
+-- shards.
 --
 -- args   transaction coordinator:flag
 -- each   attempt
 -- flags  allow-oom
 -- uses   keys sorted_sets transactions
--- reply  1 when all is deleted, 0 to call again, or a refusal
+-- reply  1 if all rows are deleted, 0 if the caller must call again, or a refusal
 -- error  ALREADY_COMMITTED
 
 local state = redis.call('HGET', key('transaction', transaction), 'state')

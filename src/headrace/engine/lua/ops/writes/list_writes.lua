@@ -1,8 +1,9 @@
 -- list_writes: return the newest writes that this shard coordinates, and the newest batches of streams.
 --
 -- args   count:int
+-- flags  no-writes
 -- uses   keys
--- reply  for each, its name and its commit log entry
+-- reply  for each write, its name and its commit log entry
 
 local listed = {}
 for _, where in ipairs({ WRITES, STREAMS }) do

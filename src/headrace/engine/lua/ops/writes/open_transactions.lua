@@ -1,9 +1,10 @@
--- open_transactions: list the transactions of this shard that no client has continued for a while. One
--- without a record cannot be continued and is left out.
+-- open_transactions: list the transactions of this shard that no client has continued for a while. A
+-- transaction without a record cannot be continued and is omitted.
 --
 -- args   count:int
+-- flags  no-writes
 -- uses   keys now
--- reply  for each, its name and its write
+-- reply  for each transaction, its name and the name of its write
 
 local listed = {}
 for _, transaction in ipairs(redis.call('ZRANGE', TRANSACTIONS, '-inf', now, 'BYSCORE', 'LIMIT', 0, count)) do

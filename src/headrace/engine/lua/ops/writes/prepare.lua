@@ -1,5 +1,6 @@
--- prepare: make staged attempts part of a transaction, all or none. From now on they are deleted only after
--- the coordinator aborted the transaction.
+-- prepare: make staged attempts part of a transaction, either all attempts or none. A prepared attempt no
+-- longer expires. The attempt is deleted only after its rows are published or the coordinator has aborted
+-- the transaction.
 --
 -- args   transaction write queue on_exists coordinator:flag
 -- each   attempt order:int chunks:int

@@ -1,6 +1,6 @@
--- stage: store rows that will become jobs, chunk by chunk, for one attempt of a task. Staged rows are
--- invisible. A chunk that is already stored is not stored again. A staged attempt is deleted after a day,
--- unless it became part of a transaction.
+-- stage: store the rows of one attempt of a Spark task, chunk by chunk. After the commit, the rows become
+-- jobs. Staged rows are not visible to other calls. A chunk that is already stored is not stored again. A
+-- staged attempt is deleted after a day, unless it became part of a transaction.
 --
 -- args   attempt position:int
 -- each   chunk

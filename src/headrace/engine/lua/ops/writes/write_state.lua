@@ -1,6 +1,7 @@
 -- write_state: return the commit log entry of a write, and the state of a transaction.
 --
 -- args   write transaction
+-- flags  no-writes
 -- uses   keys
 -- reply  {commit log entry or {}, state of the transaction or ''}
 

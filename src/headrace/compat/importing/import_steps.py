@@ -1,0 +1,323 @@
+"""The three steps of an import: count the entries, import each entry once, check the result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from headrace.client.client import Client
+from headrace.compat.importing.entries import (
+    Entry,
+    FoundFeed,
+    FoundItem,
+    FoundQueue,
+    FoundSchedule,
+    ImportSource,
+    Setup,
+    SourceReader,
+)
+from headrace.compat.importing.list_readers import RedisQueueReader, WorqrReader
+from headrace.compat.importing.operations import (
+    ImportedId,
+    ImportedJob,
+    import_items,
+    import_jobs,
+    read_jobs,
+)
+from headrace.compat.importing.qless_reader import QlessReader
+from headrace.compat.importing.source_server import SourceServer
+from headrace.compat.importing.thoonk_reader import ThoonkReader
+from headrace.compat.opening import ensure_profile
+from headrace.errors import ImportRefused
+from headrace.feeds import operations
+from headrace.operations import queues, schedules
+from headrace.operations.core import Core
+from headrace.operations.queues import QueueRef
+from headrace.operations.schedules import read_schedule
+from headrace.operations.values import Job
+from headrace.transport.drive import Operation, drive
+
+READERS: dict[str, Callable[[ImportSource], SourceReader]] = {
+    "thoonk": ThoonkReader,
+    "qless": QlessReader,
+    "worqr": WorqrReader,
+    "redis-queue": RedisQueueReader,
+}
+BATCH, BATCH_BYTES = 200, 1 << 22
+
+Advance = Callable[[int], None]
+EntryCounts = Counter[tuple[str, str]]
+"""How many entries there are, by queue or feed and by state (or "items" or "recurring")."""
+
+
+def open_source(
+    url: str, system: str, prefix: str | None = None, queues: Iterable[str] = ()
+) -> ImportSource:
+    """Return the source of an import. Raises InvalidArgument if the URL is invalid."""
+    return ImportSource(SourceServer(url), system, prefix, tuple(queues))
+
+
+def group_of(entry: Entry) -> tuple[str, str]:
+    """Return the queue or feed of an entry, and the state or kind of the entry."""
+    if isinstance(entry, ImportedJob):
+        return entry.queue, entry.source_state
+    if isinstance(entry, FoundItem):
+        return entry.feed, "items"
+    return entry.queue, "recurring"
+
+
+@dataclass(slots=True)
+class ImportPlan:
+    """The counts of the entries to import, and the names that are not imported."""
+
+    name: str
+    counts: EntryCounts = field(default_factory=Counter)
+    dependent_job: str | None = None
+    left_out: list[str] = field(default_factory=list)
+
+
+def make_plan(source: ImportSource, advance: Advance) -> ImportPlan:
+    """Count the entries at the source.
+
+    Raises ImportRefused if the source has no data of the system.
+    """
+    reader = READERS[source.system](source)
+    plan = ImportPlan(source.name)
+    for _ in reader.setups():
+        # The iteration makes the reader record the settings that the reader cannot import.
+        pass
+    for entry in reader.entries():
+        plan.counts[group_of(entry)] += 1
+        if isinstance(entry, ImportedJob) and entry.depends_on:
+            plan.dependent_job = entry.id
+        advance(1)
+    plan.left_out = reader.left_out.lines()
+    return plan
+
+
+@dataclass(slots=True)
+class ImportResult:
+    """The numbers of entries imported now, imported earlier, and imported under a new id."""
+
+    imported: int = 0
+    imported_before: int = 0
+    renamed: int = 0
+
+
+def import_entries(
+    client: Client, source: ImportSource, plan: ImportPlan, advance: Advance
+) -> ImportResult:
+    """Import every entry that was not imported before.
+
+    Raises ImportRefused if the entries at the source no longer match the plan.
+    """
+    _check_shards(client, plan)
+    reader = READERS[source.system](source)
+    for setup in reader.setups():
+        drive(client.core.transport, _set_up(client, setup))
+    result = ImportResult()
+    for batch in _planned_batches(reader, plan, advance):
+        taken = drive(client.core.transport, import_batch(client.core, plan.name, batch))
+        for entry, answer in zip(batch, taken, strict=True):
+            result.imported += answer.is_new
+            result.imported_before += not answer.is_new
+            result.renamed += answer.is_new and answer.id != entry.id
+    return result
+
+
+def _planned_batches(
+    reader: SourceReader, plan: ImportPlan, advance: Advance
+) -> Iterator[list[Entry]]:
+    """Yield the entries in batches; at the end, raise ImportRefused if the counts changed."""
+    counts = EntryCounts()
+    for batch in batches(reader.entries()):
+        counts.update(map(group_of, batch))
+        yield batch
+        advance(len(batch))
+    check_unchanged(plan.counts, counts)
+
+
+def check_unchanged(planned: EntryCounts, read: EntryCounts) -> None:
+    """Raise ImportRefused if the counts at the source differ from the planned counts."""
+    changed = [group for group in sorted(planned | read) if planned[group] != read[group]]
+    if changed:
+        (name, what), more = changed[0], len(changed) - 1
+        raise ImportRefused(
+            f"the source changed during the import: {name!r} had {planned[name, what]:,} {what}, "
+            f"then {read[name, what]:,}{f' (other changes: {more})' if more else ''}; stop the "
+            "producers and workers of the source, then run the same command again: no entry is "
+            "imported twice"
+        )
+
+
+def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Split the entries into batches that are small enough for one call.
+
+    All entries of a batch have the same type. All items of a batch belong to the same feed.
+    """
+    batch: list[Entry] = []
+    size = 0
+    for entry in entries:
+        if batch and (
+            len(batch) == BATCH or size > BATCH_BYTES or _target(batch[0]) != _target(entry)
+        ):
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += _size(entry)
+    if batch:
+        yield batch
+
+
+def _target(entry: Entry) -> tuple[type, str]:
+    return type(entry), entry.feed if isinstance(entry, FoundItem) else ""
+
+
+def _size(entry: Entry) -> int:
+    if isinstance(entry, ImportedJob):
+        return len(entry.data) + len(entry.result or b"")
+    return len(entry.item) if isinstance(entry, FoundItem) else 0
+
+
+def import_batch(core: Core, name: str, batch: list[Entry]) -> Operation[list[ImportedId]]:
+    """Import the new entries of a batch; return each entry's id and whether the entry is new."""
+    jobs = [entry for entry in batch if isinstance(entry, ImportedJob)]
+    items = [entry for entry in batch if isinstance(entry, FoundItem)]
+    taken: list[ImportedId] = []
+    if jobs:
+        taken += yield from import_jobs(core, name, jobs)
+    if items:
+        rows = [(item.id, item.item) for item in items]
+        new = yield from import_items(core, name, items[0].feed, rows)
+        taken += [ImportedId(item.id, is_new) for item, is_new in zip(items, new, strict=True)]
+    for entry in batch:
+        if isinstance(entry, FoundSchedule):
+            queue = QueueRef(core, entry.queue)
+            is_new = yield from schedules.adopt_schedule(
+                queue, name, entry.import_id, entry.id, entry.data, **entry.options
+            )
+            taken.append(ImportedId(entry.id, is_new))
+    return taken
+
+
+def _check_shards(client: Client, plan: ImportPlan) -> None:
+    if plan.dependent_job is not None and client.core.shards > 1:
+        raise ImportRefused(
+            f"job {plan.dependent_job!r} depends on other jobs, and jobs with dependencies can be "
+            "imported only with a single shard: import into a namespace that has one shard"
+        )
+
+
+# Create the queues and feeds, and apply the settings.
+
+
+def _set_up(client: Client, setup: Setup) -> Operation[None]:
+    if isinstance(setup, FoundQueue):
+        queue = QueueRef(client.core, setup.name)
+        yield from ensure_profile(queue, setup.profile, **setup.settings)
+    elif isinstance(setup, FoundFeed):
+        yield from _open_feed(client, setup)
+    else:
+        name, value = setup
+        if name not in (yield from queues.config(client.core)):
+            yield from queues.config_set(client, name, value)
+
+
+def _open_feed(client: Client, found: FoundFeed) -> Operation[None]:
+    is_sorted = yield from operations.make(
+        client.core,
+        found.name,
+        kind="sorted" if found.is_sorted else "plain",
+        max_length=found.max_length,
+        about=found.about,
+        open_existing=True,
+    )
+    if is_sorted != found.is_sorted:
+        kind = "sorted" if is_sorted else "plain"
+        raise ImportRefused(
+            f"the namespace already has a {kind} feed {found.name!r}: import into another namespace"
+        )
+
+
+# Check the namespace after the import.
+
+
+@dataclass(slots=True)
+class ImportCheck:
+    """The result of checking an import: the counts of unchanged entries, and the problems.
+
+    `changed` counts the entries that workers or operators have changed since the import.
+    """
+
+    counts: EntryCounts = field(default_factory=Counter)
+    changed: int = 0
+    problems: list[str] = field(default_factory=list)
+    last_numbers: dict[tuple[str, float, int], int] = field(default_factory=dict)
+
+
+def check_import(
+    client: Client, source: ImportSource, plan: ImportPlan, advance: Advance
+) -> ImportCheck:
+    """Read the source again; check that every entry is imported and waiting jobs are in order.
+
+    A missing entry is imported and reported as a problem. Raises ImportRefused if the
+    source has changed.
+    """
+    check = ImportCheck()
+    for batch in _planned_batches(READERS[source.system](source), plan, advance):
+        drive(client.core.transport, _check_batch(client.core, plan.name, batch, check))
+    return check
+
+
+def _check_batch(core: Core, name: str, batch: list[Entry], check: ImportCheck) -> Operation[None]:
+    # For an entry that was imported before, import_batch only returns the id of the entry.
+    taken = yield from import_batch(core, name, batch)
+    jobs: list[tuple[Job, int] | None] = [None] * len(batch)
+    if isinstance(batch[0], ImportedJob):
+        jobs = yield from read_jobs(core, [answer.id for answer in taken])
+    for entry, answer, job in zip(batch, taken, jobs, strict=True):
+        if answer.is_new:
+            queue, _ = group_of(entry)
+            check.problems.append(f"{answer.id!r} of {queue!r} was missing and is imported now")
+        elif isinstance(entry, ImportedJob):
+            _check_job(core, entry, job, check)
+        elif isinstance(entry, FoundSchedule):
+            yield from _check_schedule(core, entry, check)
+        else:
+            check.counts[group_of(entry)] += 1
+
+
+def _check_schedule(core: Core, found: FoundSchedule, check: ImportCheck) -> Operation[None]:
+    _, stored = yield from schedules.read_stored(core, found.id)
+    if stored is None:
+        check.changed += 1
+        return
+    here = read_schedule(core.codec, found.id, stored)
+    if (here.queue, here.payload) == (found.queue, found.data):
+        check.counts[group_of(found)] += 1
+    else:
+        check.problems.append(
+            f"schedule {found.id!r} of {found.queue!r} has another queue or other data in the "
+            "namespace"
+        )
+
+
+def _check_job(
+    core: Core, found: ImportedJob, here: tuple[Job, int] | None, check: ImportCheck
+) -> None:
+    """Check the state of a job and, if the job is waiting, its position in the queue."""
+    expected = (found.state, found.attempt, found.releases or 0)
+    if here is None or (here[0].state, here[0].attempt, here[0].releases) != expected:
+        check.changed += 1
+        return
+    job, number = here
+    line = (found.queue, job.priority, core.shard_of(job.id))
+    if job.state == "waiting":
+        if number <= check.last_numbers.get(line, 0):
+            check.problems.append(
+                f"job {job.id!r} of {found.queue!r} has another position in the queue"
+            )
+            return
+        check.last_numbers[line] = number
+    check.counts[group_of(found)] += 1

@@ -1,0 +1,18 @@
+-- begin_call: the variables of every call. Before the body of an operation, each call runs this function.
+
+local lib, shard, call_arguments, again, now, redis_call, use_state = {}
+
+local function begin_call(keys, arguments)
+  -- The server defines redis.call only while a function runs.
+  call_arguments, again, redis_call = arguments, arguments[1] == '1', redis.call
+  if keys[1] ~= shard then
+    shard = keys[1]
+    lib.set_keys()
+  end
+end
+
+-- Return whether the user may change jobs, and not only add jobs or read: only such a user may run DEL. If
+-- the server refused a command halfway, the earlier writes would remain, so operations check this first.
+local function may_change_jobs()
+  return redis.acl_check_cmd('DEL', shard)
+end

@@ -1,0 +1,81 @@
+-- hand_out: hand jobs to the worker of a pop.
+--
+-- uses   lanes keys now settings job_records sorted_sets job_states events observations books
+-- uses   job_finished lane_access cancel_and_expire
+
+-- The arguments of the pop, and the jobs that it has handed out.
+local pop_queue, pop_worker, pop_secret, pop_deadline
+local granted = {}
+
+local function clear_start_deadline(job)
+  zset_remove(AGENDA, 'start:' .. job.id)
+  set_extra(job, 'start_by', nil)
+end
+
+-- Hand a job to a worker under a new lease. If the queue removes jobs when they are popped, the job is
+-- deleted and has no lease.
+local function grant_lease(job, known_member, waited)
+  observe(job.queue, 'wait', waited)
+  leave_state(job, known_member)
+  if extra(job, 'start_by') then
+    clear_start_deadline(job)
+  end
+  local attempt = job.attempt + 1
+  job.attempt = attempt
+  job.worker = pop_worker
+  job.token = attempt .. '.' .. pop_secret
+  job.since = now
+  emit('popped', job, waited)
+  local limits = settings(job.queue)
+  if limits.limited or is_in_lane(job) then
+    pass_gates(job, limits.removes ~= 1 and pop_deadline)
+  end
+  if limits.removes == 1 then
+    emit('completed', job)
+    job_finished(job, 'completed')
+    book(job.queue, 'complete', 1)
+    book(job.queue, 'pruned', 1)
+    delete_job(job)
+  else
+    enter_state(job, 'running', pop_deadline)
+  end
+end
+
+local function hand_out(job, known_member, waited)
+  grant_lease(job, known_member, waited)
+  granted[#granted + 1] = job
+end
+
+-- Hand out a waiting job, unless its start deadline has passed or its record is gone.
+local function hand_out_waiting(id, name)
+  local job = read_job(id)
+  local start_by = job and extra(job, 'start_by')
+  if not job then
+    zset_remove(key('waiting', pop_queue), name)
+    return false
+  elseif start_by and start_by <= now then
+    expire_job(job)
+  else
+    hand_out(job, name, now - job.since)
+  end
+  return true
+end
+
+local NEWEST = 5000
+
+-- Repeat a pop whose reply was lost. The repeated call returns the jobs that the first call handed out
+-- and that the worker still holds, in the same order.
+local function resume_pop()
+  local ids = redis.call('ZREVRANGE', key('running', pop_queue), 0, NEWEST - 1)
+  read_jobs(ids)
+  for _, id in ipairs(ids) do
+    local job = read_job(id)
+    if job and job.token == job.attempt .. '.' .. pop_secret then
+      granted[#granted + 1] = job
+    end
+  end
+  table.sort(granted, function(one_job, other_job)
+    return one_job.priority < other_job.priority
+      or one_job.priority == other_job.priority and one_job.seq < other_job.seq
+  end)
+end

@@ -1,0 +1,304 @@
+"""A snapshot of a namespace: the server, queues, workers, failures and event logs.
+
+`top`, `doctor`, the metrics exporter and the demo read the state of a namespace with this
+operation. The number of commands depends on the number of queues and shards, never on the number of
+jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any
+
+from headrace.engine import keys
+from headrace.engine.call import Call, build
+from headrace.engine.events import entry_number
+from headrace.engine.record import decode_record, name_in
+from headrace.engine.statistics import Series
+from headrace.operations.batches import chunks
+from headrace.operations.core import Core
+from headrace.operations.failures import ranked_failures
+from headrace.operations.queues import all_queues, merged_day, summed, text_map
+from headrace.operations.requests import ask, raw
+from headrace.operations.sessions import merged_workers
+from headrace.operations.values import Counts, Worker
+from headrace.transport.drive import Operation, Send
+from headrace.transport.transport import Command
+
+# The maximum number of queues in one snapshot, and in one call of a script. The second number is
+# smaller, because a script blocks the server while it runs.
+QUEUES = 200
+QUEUES_PER_SCRIPT = 50
+WORKERS = 100
+# The maximum number of failure types to read from each shard, and in a snapshot.
+TYPES_PER_SHARD = 100
+FAILURE_TYPES = 10
+INFO_SECTIONS = ("server", "clients", "memory", "stats")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """Figures from INFO, summed over the nodes of a namespace; `uptime` is the shortest uptime.
+
+    All fields are 0 or empty if INFO is not permitted.
+    """
+
+    version: str = ""
+    nodes: int = 0
+    memory: int = 0
+    limit: int = 0
+    commands: int = 0
+    clients: int = 0
+    uptime: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DayTotals:
+    """The statistics of a queue for the current UTC day; `number` counts days from 1970-01-01."""
+
+    number: int
+    failures: int
+    retries: int
+    wait: Series
+    run: Series
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSnapshot:
+    """One queue. `today` and `front` are set only if the queue was read in detail.
+
+    `books` are the counters that the audit checks. `front` is the time when the job at the front of
+    the queue began to wait, in milliseconds since 1970.
+    """
+
+    counts: Counts
+    books: Mapping[str, int] = field(default_factory=dict)
+    today: DayTotals | None = None
+    front: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCount:
+    """A failure type, its number of jobs, and the newest failure time (milliseconds since 1970)."""
+
+    type: str
+    count: int
+    newest: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """The event log of a shard: its length, and the number of events each lake has not read."""
+
+    length: int
+    behind: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceSnapshot:
+    """The state of a namespace. `at` is the server's time in milliseconds since 1970.
+
+    `queues` is the requested page of all `queue_count` queues. `sessions` is the number of live
+    workers; `workers` lists at most 100 workers per shard.
+    """
+
+    at: float
+    server: ServerInfo
+    queues: Mapping[str, QueueSnapshot]
+    queue_count: int = 0
+    workers: Sequence[Worker] = ()
+    sessions: int = 0
+    failures: Sequence[FailureCount] = ()
+    logs: Sequence[LogState] = ()
+
+
+def snapshot(
+    core: Core, *, offset: int = 0, count: int = QUEUES, detailed: Collection[str] | None = None
+) -> Operation[NamespaceSnapshot]:
+    """Read a page of queues, and the statistics of the queues in `detailed` (None: all queues)."""
+    server = yield from _server(core)
+    every = yield from all_queues(core)
+    names = every[offset : offset + count]
+    chosen = [name for name in names if detailed is None or name in detailed]
+    workers, types, counts, days = yield from _run_scripts(core, names, chosen)
+    reads = yield from _read_keys(core, names, chosen, list(types))
+    sessions, since = yield from _read_by_time(core, reads)
+    return NamespaceSnapshot(
+        at=reads.at,
+        server=server,
+        queues={
+            name: QueueSnapshot(counts[name], reads.books[name], days.get(name), since.get(name))
+            for name in names
+        },
+        queue_count=len(every),
+        workers=workers,
+        sessions=sessions,
+        failures=[FailureCount(kind, n, reads.newest.get(kind)) for kind, n in types.items()],
+        logs=reads.logs,
+    )
+
+
+def _run_scripts(
+    core: Core, names: Sequence[str], detailed: Sequence[str]
+) -> Operation[tuple[list[Worker], dict[str, int], dict[str, Counts], dict[str, DayTotals]]]:
+    """Run the scripts for workers, failures, counts and statistics in one round trip."""
+    parts = chunks(names, QUEUES_PER_SCRIPT)
+    calls: list[Call[Any]] = [
+        build("workers", list, offset=0, count=WORKERS),
+        build("failures", list, offset=0, count=TYPES_PER_SHARD),
+        *(build("counts", list, [(name,) for name in part]) for part in parts),
+        *(build("stats", list, queue=name, day=-1) for name in detailed),
+    ]
+    shards = range(core.shards)
+    replies = yield from ask(core, [(shard, call) for call in calls for shard in shards])
+    by_call = [replies[at : at + core.shards] for at in range(0, len(replies), core.shards)]
+    counts = {
+        name: summed([reply[at] for reply in by_shard])
+        for part, by_shard in zip(parts, by_call[2:], strict=False)
+        for at, name in enumerate(part)
+    }
+    statistics = by_call[2 + len(parts) :]
+    days = {
+        name: DayTotals(number=int(by_shard[0][0]), **merged_day(by_shard))
+        for name, by_shard in zip(detailed, statistics, strict=True)
+    }
+    return (
+        merged_workers(chain.from_iterable(by_call[0])),
+        ranked_failures(by_call[1], 0, FAILURE_TYPES),
+        counts,
+        days,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyReads:
+    """The values of keys that are read without a script."""
+
+    at: float
+    books: dict[str, dict[str, int]]
+    fronts: dict[str, list[tuple[int, str]]]
+    newest: dict[str, float]
+    logs: list[LogState]
+
+
+def _read_keys(
+    core: Core, names: Sequence[str], detailed: Sequence[str], types: Sequence[str]
+) -> Operation[_KeyReads]:
+    """Read keys of all shards without a script, in one round trip."""
+    shards = range(core.shards)
+
+    def everywhere(word: str, names: Iterable[str], *rest: str) -> list[Command]:
+        return [(shard, (word, core.key(shard, key), *rest)) for key in names for shard in shards]
+
+    parts = [
+        everywhere("HMGET", [keys.LOG], "number", "trimmed"),
+        everywhere("HGETALL", [keys.LAKES]),
+        everywhere("HGETALL", map(keys.books, names)),
+        everywhere("ZRANGE", map(keys.waiting, detailed), "0", "0"),
+        everywhere("ZREVRANGE", map(keys.failures, types), "0", "0", "WITHSCORES"),
+    ]
+    replies = iter((yield from raw(core, [(0, ("TIME",)), *chain.from_iterable(parts)])))
+    at = read_time(next(replies))
+    logs, lakes, books, fronts, newest = (list(islice(replies, len(part))) for part in parts)
+    return _KeyReads(
+        at=at,
+        books={name: _summed(rows) for name, rows in _by_name(core, names, books)},
+        fronts={
+            name: [(shard, name_in(row[0])) for shard, row in enumerate(rows) if row]
+            for name, rows in _by_name(core, detailed, fronts)
+        },
+        newest={
+            kind: max(float(row[1]) for row in rows if row)
+            for kind, rows in _by_name(core, types, newest)
+            if any(rows)
+        },
+        logs=[_log(log, marks) for log, marks in zip(logs, lakes, strict=True)],
+    )
+
+
+def _by_name(
+    core: Core, names: Sequence[str], rows: Sequence[Any]
+) -> Iterable[tuple[str, Sequence[Any]]]:
+    for at, name in enumerate(names):
+        yield name, rows[at * core.shards : (at + 1) * core.shards]
+
+
+def _summed(rows: Sequence[list[bytes]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for row in rows:
+        for name, value in text_map(row).items():
+            total[name] = total.get(name, 0) + int(value)
+    return total
+
+
+def _log(log: Sequence[bytes | None], marks: list[bytes]) -> LogState:
+    number, trimmed = (int(value or 0) for value in log)
+    behind = {lake: number - entry_number(mark) for lake, mark in text_map(marks).items()}
+    return LogState(number - trimmed, behind)
+
+
+def _read_by_time(core: Core, reads: _KeyReads) -> Operation[tuple[int, dict[str, int]]]:
+    """Return the number of live sessions, and when the front job of each queue began to wait.
+
+    The session of a worker exists on every shard, so the largest count of sessions on a shard is
+    the number of workers.
+    """
+    fronts = [(name, shard, job) for name, ids in reads.fronts.items() for shard, job in ids]
+    commands: list[Command] = [
+        (shard, ("ZCOUNT", core.key(shard, keys.SESSIONS), reads.at, "+inf"))
+        for shard in range(core.shards)
+    ]
+    commands += [(shard, ("GET", core.key(shard, keys.job(job)))) for _, shard, job in fronts]
+    replies = yield from raw(core, commands)
+    since: dict[str, int] = {}
+    for (name, _, _), record in zip(fronts, replies[core.shards :], strict=True):
+        if record is not None:
+            found = decode_record(record).since
+            since[name] = min(found, since.get(name, found))
+    return max(replies[: core.shards]), since
+
+
+# INFO and TIME
+
+
+def _server(core: Core) -> Operation[ServerInfo]:
+    """Read INFO of every node that holds a shard; leave out a node that returns an error."""
+    commands: list[Command] = [(shard, ("INFO", *INFO_SECTIONS)) for shard in range(core.shards)]
+    replies = yield Send(commands)
+    infos = [parse_info(reply) for reply in replies if isinstance(reply, bytes)]
+    nodes = list({info["run_id"]: info for info in infos}.values())
+    if not nodes:
+        return ServerInfo()
+
+    def total(name: str) -> int:
+        return sum(int(node.get(name, 0)) for node in nodes)
+
+    return ServerInfo(
+        version=server_version(nodes[0]),
+        nodes=len(nodes),
+        memory=total("used_memory"),
+        limit=total("maxmemory"),
+        commands=total("instantaneous_ops_per_sec"),
+        clients=total("connected_clients"),
+        uptime=min(int(node["uptime_in_seconds"]) for node in nodes),
+    )
+
+
+def parse_info(reply: bytes) -> dict[str, str]:
+    """Return the fields of an INFO reply by name."""
+    lines = (line.partition(":") for line in reply.decode(errors="replace").splitlines())
+    return {name: value for name, colon, value in lines if colon}
+
+
+def server_version(info: Mapping[str, str]) -> str:
+    """Return the name and the version of a server."""
+    name = "Valkey" if "valkey_version" in info else "Redis"
+    return f"{name} {info.get('valkey_version', info['redis_version'])}"
+
+
+def read_time(reply: Sequence[bytes]) -> float:
+    """Return a TIME reply in milliseconds since 1970."""
+    seconds, micros = reply
+    return 1000 * int(seconds) + int(micros) / 1000
