@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from headrace.cli import options
-from headrace.cli.output import print_json, wants_json
+from headrace.cli.output import print_json, say, wants_json
 from headrace.engine import check
 from headrace.engine.rights import ROLES, acl_rules
 
@@ -27,7 +27,7 @@ def acl(role: str, namespace: str, user: str | None, shards: int) -> None:
     if wants_json():
         print_json({"user": name, "role": role, "namespace": namespace, "rules": rules})
     else:
-        click.echo(" ".join(["user", name, "on", *rules]))
+        say(" ".join(["user", name, "on", *rules]))
 
 
 def _user_name(name: str) -> str:
