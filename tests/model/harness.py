@@ -37,8 +37,8 @@ START_MS = round(START.timestamp() * 1000)
 # The commands that call an operation.
 CALLS = (b"FCALL", b"FCALL_RO")
 
-# put, pop and complete have a fast path for the plain case; this makes them take the general path.
-GENERAL_PATH: Swaps = {"fast_path_enabled": "local FAST_PATH = false\n"}
+# put, pop and complete have a short path for the plain case; this makes them take the general path.
+GENERAL_PATH: Swaps = {"short_path_enabled": "local SHORT_PATH = false\n"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +260,8 @@ def planted(
 ) -> tuple[Callable[..., None], Callable[..., None]]:
     """Return two tests: all walks and checks pass, and they catch each planted fault.
 
-    Without a fault, the walks run on the fast path and on the general path. With a fault they run
-    on the fast path; with `both_paths` also on the general path. `also_raised` are exceptions of
+    Without a fault, the walks run on the short path and on the general path. With a fault they run
+    on the short path; with `both_paths` also on the general path. `also_raised` are exceptions of
     the model itself that count as a complaint, such as a KeyError for an unexpected job.
     """
     general = [on_the_general_path(walk) for walk in walks]

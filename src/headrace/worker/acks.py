@@ -44,8 +44,8 @@ class AckBuffer:
 
     def complete(self, popped: Popped, result: bytes) -> None:
         """Add a completion; an empty `result` means that the job has no result."""
-        # A call takes the server's fast path if all jobs of the call are from one queue and have no
-        # result.
+        # A call takes the server's short path if all jobs of the call are from one queue and have
+        # no result.
         group = popped.record.queue if not result else None
         self._add(("complete", group), popped, (popped.id, popped.record.token, result))
 

@@ -212,7 +212,7 @@ def test_repeated_id_is_put_twice_as_with_put(hr: Client) -> None:
     assert found(hr, "a").data == 2
 
 
-# the fast path
+# the short path
 
 
 LARGE = b'"' + b"x" * 3000 + b'"'
@@ -261,7 +261,7 @@ def _read(key: str, kind: str, value: Any) -> Any:
     ],
     ids=["plain", "many", "large", "huge", "twice", "exists", "settings", "limits", "bytes", "own"],
 )
-def test_fast_path_does_what_the_general_path_does(
+def test_short_path_does_what_the_general_path_does(
     url: str, chunk: list[Item], settings: dict[str, Any]
 ) -> None:
     short = published(url, {}, chunk, **settings)

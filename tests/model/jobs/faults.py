@@ -77,7 +77,7 @@ LEASES = [
     Fault("one job has no retries", "lib/plain_put", "seq, now, retries", "seq, now, 0"),
     Fault(
         "the log contains data that it must not contain",
-        "lib/fast_path",
+        "lib/short_path",
         "if #data > largest",
         "if false",
     ),
@@ -262,7 +262,7 @@ STATISTICS = [
 
 TIDINGS = [
     Fault("events with holes", "lib/events", "number = number + 1", "number = number + 2"),
-    Fault("plain events have no number", "lib/fast_path", "number > first_number", "false"),
+    Fault("plain events have no number", "lib/short_path", "number > first_number", "false"),
     Fault("one event leaves a hole", "lib/events", "'number', number,", "'number', number + 1,"),
     Fault("no worker is woken for one job", "lib/plain_put", "'work 1'", "'rest 1'"),
     Fault("one job is in no lane", "lib/plain_put", "if job_key or governed then", "if nil then"),
@@ -277,7 +277,7 @@ TIDINGS = [
         "= offer and not options and",
         "= false and",
     ),
-    Fault("a put ignores due jobs", "lib/fast_path", "'-inf', now) > 0", "'-inf', 0) > 0"),
+    Fault("a put ignores due jobs", "lib/short_path", "'-inf', now) > 0", "'-inf', 0) > 0"),
     Fault(
         "a late put takes a job from its holder",
         "lib/put_general",
@@ -381,15 +381,15 @@ INGRESS = [
     Fault("a name has no end", "lib/ingress", "250", "251"),
     Fault("nothing is a name", "lib/ingress", "bytes == '' or ", ""),
     Fault(
-        "a plain pop sees no list", "lib/fast_path", "key('ingress', queue)) == 1", "queue) == 1"
+        "a plain pop sees no list", "lib/short_path", "key('ingress', queue)) == 1", "queue) == 1"
     ),
     Fault(
-        "a plain pop sees no list alone", "lib/fast_path", ", key('ingress', queue)) > 0", ") > 0"
+        "a plain pop sees no list alone", "lib/short_path", ", key('ingress', queue)) > 0", ") > 0"
     ),
     Fault("a pop sees no list alone", "lib/pop_general", ", key('ingress', queue)) > 0", ") > 0"),
     Fault(
         "a plain pop sees nothing scheduled",
-        "lib/fast_path",
+        "lib/short_path",
         "first_score(key('scheduled', queue)),",
         "math.huge,",
     ),

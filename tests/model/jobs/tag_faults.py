@@ -127,11 +127,11 @@ TIES = [
     ),
     Fault(
         "the plain ways do not see what is tracked",
-        "lib/fast_path",
+        "lib/short_path",
         "or extras.group or extras.tracked",
         "or extras.group",
     ),
-    Fault("a plain complete sees no claim", "lib/fast_path", "or extras.unique ", ""),
+    Fault("a plain complete sees no claim", "lib/short_path", "or extras.unique ", ""),
     Fault("the audit sees no claims", "ops/audit_members", "not has_claim(job)", "false"),
     Fault(
         "the audit sees no tags",

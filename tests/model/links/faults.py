@@ -17,7 +17,7 @@ LINKS = [
         "",
     ),
     Fault(
-        "a parent takes the fast path", "lib/links", "set_extra(parent_job, 'awaited', true)", ""
+        "a parent takes the short path", "lib/links", "set_extra(parent_job, 'awaited', true)", ""
     ),
     Fault(
         "who comes after the failure waits", "lib/links", "if failed and policy", "if not policy"

@@ -159,13 +159,13 @@ CHANGES = [
 OTHERS = [
     Fault(
         "a plain pop makes nothing",
-        "lib/fast_path",
+        "lib/short_path",
         "first_score(key('schedules', queue))",
         "math.huge",
     ),
     Fault(
         "a plain pop sees no schedule alone",
-        "lib/fast_path",
+        "lib/short_path",
         "key('schedules', queue), key('ingress'",
         "key('ingress'",
     ),

@@ -58,7 +58,7 @@ class JobFeedBase(ThoonkFeed):
         Raises FeedDoesNotExist if the feed is deleted.
         """
         yield from check_exists(self)
-        # A put without any option takes the fast path.
+        # A put without any option takes the short path.
         options: JobOptions = {} if priority is None else {"priority": priority}
         job_id = yield from putting.put(self, item, **options)
         try:

@@ -57,7 +57,7 @@ class WorqrBase:
         """
         target = QueueRef(self.core, queue)
         yield from ensure_profile(target, "task")
-        # A put without any option takes the fast path.
+        # A put without any option takes the short path.
         options: JobOptions = {"unique": True} if unique else {}
         if isinstance(task, list | tuple):
             yield from putting.put_many(target, task, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace import Put
 from tests.model.harness import Swaps, opened
 
-# Payloads around the first limit take the fast path, those around the second the general path.
+# Payloads around the first limit take the short path, those around the second the general path.
 LIMITS = (10, 16_384)
 
 

@@ -1,5 +1,5 @@
 -- job_states: move jobs from one state to another and update the books. Only
--- these functions and the fast paths change the state of a job.
+-- these functions and the short paths change the state of a job.
 --
 -- uses   lanes keys now settings job_records sorted_sets books notices lane_access set_members tags
 -- uses   links

@@ -41,7 +41,7 @@ local function write_back(reply)
   return reply
 end
 
--- Run the housekeeping after a fast path or a change to a feed. Housekeeping runs the due entries of the
+-- Run the housekeeping after a short path or a change to a feed. Housekeeping runs the due entries of the
 -- agenda.
 local function run_housekeeping(trim_due)
   if not adds_only then
@@ -50,8 +50,8 @@ local function run_housekeeping(trim_due)
   write_back()
 end
 
--- Do what a fast path has left to the general path.
-local function finish_fast_path(left)
+-- Do what a short path has left to the general path.
+local function finish_short_path(left)
   if left.is_crowded then
     prune_completed(left.queue)
   end

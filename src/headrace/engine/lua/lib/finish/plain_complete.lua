@@ -2,7 +2,7 @@
 -- have the same queue and worker, and no extra fields that only the general path handles. The queue keeps
 -- completed jobs and has no limits. The short path writes nothing until all jobs qualify.
 --
--- uses   keys now defaults setting_value job_packing events fast_path statistics
+-- uses   keys now defaults setting_value job_packing events short_path statistics
 
 -- Return the ids, tokens and keys of jobs. Return nil if a row needs the general path.
 local function plain_leases(rows)
@@ -115,5 +115,5 @@ local function plain_complete(rows)
     write_series(queue, 'run', runs)
   end
   local kept = redis.call('ZCARD', key('complete', queue))
-  return #ids, end_fast_path(queue, nil, kept == #ids or kept > keep_count)
+  return #ids, end_short_path(queue, nil, kept == #ids or kept > keep_count)
 end

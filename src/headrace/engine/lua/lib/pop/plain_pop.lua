@@ -2,7 +2,7 @@
 -- may be due, and the queue may have no limits. Each job must have its payload in its record, and no extra
 -- fields that only the general path handles. The short path writes nothing until all jobs qualify.
 --
--- uses   keys set_members now job_packing events fast_path statistics
+-- uses   keys set_members now job_packing events short_path statistics
 
 -- Return the parts of a record that has changed since the put: the position after the data and the put, the
 -- fields `since`, `attempt` of the new lease and `remaining`, the first bytes of the new record, the bytes

@@ -3,7 +3,7 @@
 -- for example an offer that has expired. A job without retries is not handed over, because it would be lost
 -- if the worker has just died.
 --
--- uses   keys now defaults setting_value job_packing events fast_path statistics
+-- uses   keys now defaults setting_value job_packing events short_path statistics
 
 -- Return whether the worker can take a job of the queue, and whether the queue has statistics.
 local function can_take(queue, worker, ends, retries)

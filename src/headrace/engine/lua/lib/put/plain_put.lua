@@ -3,7 +3,7 @@
 -- until all jobs of the call qualify. If a job becomes the first job of its lane, the general path refreshes
 -- the lane.
 --
--- uses   keys set_members now defaults setting_value job_packing events fast_path fast_path_enabled gates
+-- uses   keys set_members now defaults setting_value job_packing events short_path short_path_enabled gates
 -- uses   hand_over
 
 local PLAIN_OPTIONS = { priority = true, retries = true, tags = true, key = true }
@@ -25,7 +25,7 @@ local function plain_settings(queue)
   local created, governed, offer, own_retries, own_event_data = unpack(redis.call('HMGET', key('settings', queue),
     'created', 'governed', 'idle', 'retries', 'event_data'))
   open_log()
-  if not FAST_PATH or not created or first_number == 0 or stamp > now then
+  if not SHORT_PATH or not created or first_number == 0 or stamp > now then
     return nil
   end
   local shared_retries, shared_event_data = unpack(redis.call('HMGET', CONFIG, 'retries', 'event_data'))
@@ -120,7 +120,7 @@ local function put_plain_job(queue, id, data, options)
     is_new, changed_lane = write_plain_job(queue, id, data, options, retries, largest, governed)
   end
   if is_new then
-    return 1, end_fast_path(queue, changed_lane)
+    return 1, end_short_path(queue, changed_lane)
   end
 end
 
@@ -189,5 +189,5 @@ local function put_plain_jobs(queue, rows, options)
   end
   redis.call('SPUBLISH', key('queue', queue), 'work ' .. #ids)
   local changed_lane = (job_key or governed) and list_in_lane(queue, job_key, places)
-  return #ids, end_fast_path(queue, changed_lane)
+  return #ids, end_short_path(queue, changed_lane)
 end

@@ -6,13 +6,13 @@
 -- args   next_queue:optional delay:int parents:packed
 -- each   id token given
 -- flags  allow-oom
--- uses   fast_path_enabled now events plain_complete complete_general write_back
+-- uses   short_path_enabled now events plain_complete complete_general write_back
 -- reply  the number of jobs if all are complete, else for each job its new state or a refusal
 -- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE DEPENDENCY_REFUSED
 
 open_log()
 local made, left
-if FAST_PATH and not again and not next_queue and stamp == now then
+if SHORT_PATH and not again and not next_queue and stamp == now then
   made, left = plain_complete(each)
 end
 if made and not left then
@@ -22,7 +22,7 @@ end
 local number_before, stamp_before = first_number, stamp
 use_state()
 if made then
-  finish_fast_path(left)
+  finish_short_path(left)
   return made
 end
 open_log(number_before, stamp_before)

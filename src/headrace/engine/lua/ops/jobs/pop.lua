@@ -5,7 +5,7 @@
 --
 -- args   queue worker secret count:int lease:int offer:int
 -- flags  allow-oom
--- uses   keys now defaults setting_value fast_path_enabled events fast_path plain_pop pop_general write_back
+-- uses   keys now defaults setting_value short_path_enabled events short_path plain_pop pop_general write_back
 -- reply  {milliseconds until something is due or -1, {id, payload with a key of its own, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
@@ -33,7 +33,7 @@ end
 local deadline = span and now + span or 'inf'
 
 local reply
-if FAST_PATH and not limited and not again and stamp == now
+if SHORT_PATH and not limited and not again and stamp == now
   and setting_value(own_paused, shared_paused, DEFAULT_PAUSED) ~= 1
   and setting_value(own_removes, shared_removes, DEFAULT_REMOVES) ~= 1 then
   reply = plain_pop(queue, worker, secret, count, deadline, setting_value(own_stats, shared_stats, DEFAULT_STATS) == 1)
@@ -42,7 +42,7 @@ if reply and (offer > 0 or idle_worker) then
   local may_offer = offer > 0 and #reply == 2 and while_session and created
   update_offer(queue, worker, secret, may_offer and offer, idle_worker)
 end
-local left = reply and end_fast_path(queue)
+local left = reply and end_short_path(queue)
 if reply and not left then
   return reply
 end
@@ -50,7 +50,7 @@ end
 local number_before, stamp_before = first_number, stamp
 use_state()
 if reply then
-  finish_fast_path(left)
+  finish_short_path(left)
   return reply
 end
 open_log(number_before, stamp_before)

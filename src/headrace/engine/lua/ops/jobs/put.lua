@@ -29,7 +29,7 @@ if not may_change_jobs() then
   only_add_jobs()
 end
 if made then
-  finish_fast_path(left)
+  finish_short_path(left)
   return made
 end
 return put_general(queue, options or {}, each)

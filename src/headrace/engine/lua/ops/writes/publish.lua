@@ -44,7 +44,7 @@ if made then
   flush_zsets()
   local answer = counts(more and 1 or 0)
   if left then
-    finish_fast_path(left)
+    finish_short_path(left)
   end
   return answer
 end

@@ -1,4 +1,4 @@
--- fast_path: share code between the fast paths of put, pop and complete. A fast path makes the same changes
+-- short_path: share code between the short paths of put, pop and complete. A short path makes the same changes
 -- as the general path, in straight-line code.
 --
 -- uses   keys now events
@@ -14,7 +14,7 @@ end
 
 -- Write the end of the log. Return nil if nothing is left to do, else what is left to the general path: the
 -- housekeeping, a lane that has changed, and completed jobs to prune.
-local function end_fast_path(queue, changed_lane, is_crowded)
+local function end_short_path(queue, changed_lane, is_crowded)
   if number > first_number then
     write_log_end()
   end
