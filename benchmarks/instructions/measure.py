@@ -1,8 +1,8 @@
 """Count the instructions of each operation, in the calling process and in the server.
 
 Timers execute the same number of instructions per second in an idle and in a busy process. A slow
-run therefore counts more instructions of timers. This module measures the rate of the timers in an
-idle process and subtracts their instructions from each count.
+run therefore counts more instructions of timers. The run of a worker is slow, so this module
+measures the rate of the timers in idle processes and subtracts their instructions from the counts.
 """
 
 from __future__ import annotations
@@ -71,13 +71,19 @@ class Effort:
 
 
 def count_instructions(effort: Effort, source: Path = OWN_SOURCE) -> list[Instructions]:
-    """Return the instructions per call of each operation, with the package found in `source`."""
-    env = _environment(source)
-    return [*_count_calls(effort, env), _count_worker(effort, env)]
+    """Return the instructions per call of each operation, with the package found in `source`.
+
+    The calls run twice. Under callgrind the client is so slow that the server receives a large
+    command in more pieces than usual. The server is therefore counted in a run with a fast client.
+    """
+    servers = count_server_instructions(effort, source)
+    clients = _count_client(effort, source)
+    calls = [Instructions(name, clients[name], servers[name]) for name in servers]
+    return [*calls, _count_worker(effort, source)]
 
 
 def count_server_instructions(effort: Effort, source: Path = OWN_SOURCE) -> dict[str, float]:
-    """Return the instructions per call in the server only, which takes less time."""
+    """Return the instructions per call in the server, while the client runs at full speed."""
     with (
         _server() as (url, server, directory),
         subprocess.Popen(
@@ -102,19 +108,15 @@ def _calling(url: str, effort: Effort) -> list[str]:
     return [sys.executable, script, url, str(effort.warm_up), str(effort.calls)]
 
 
-def _count_calls(effort: Effort, env: dict[str, str]) -> Iterator[Instructions]:
+def _count_client(effort: Effort, source: Path) -> dict[str, float]:
+    env = _environment(source)
     with (
-        _server() as (url, server, directory),
+        _server() as (url, _, directory),
         run_under_callgrind(_calling(url, effort), directory, env, **PIPES) as process,
     ):
-        counters = (InstructionCounter(directory, process.pid), server)
-        steps = _count_steps(process, counters, directory)
-        _, _, (overhead, _), _ = next(steps)
-        _, timers = _count_timers(counters, effort)
-        for name, calls, (client, servers), seconds in steps:
-            yield Instructions(
-                name, (client - overhead) / calls, (servers - timers * seconds) / calls
-            )
+        steps = _count_steps(process, (InstructionCounter(directory, process.pid),), directory)
+        _, _, (overhead,), _ = next(steps)
+        return {name: (counted[0] - overhead) / calls for name, calls, counted, _ in steps}
 
 
 def _count_steps(
@@ -173,9 +175,9 @@ def _answer(process: subprocess.Popen[bytes]) -> None:
     answers.flush()
 
 
-def _count_worker(effort: Effort, env: dict[str, str]) -> Instructions:
+def _count_worker(effort: Effort, source: Path) -> Instructions:
     with _server() as (url, server, directory):
-        env = {**env, "HEADRACE_URL": url}
+        env = {**_environment(source), "HEADRACE_URL": url}
         put = [
             str(SCRIPTS / "measured_worker.py"),
             str(effort.warm_up // 10),
