@@ -20,7 +20,7 @@ from tests.model.writes import faults as writes
 
 TABLES = (
     jobs.FAULTS,
-    tags.TIES,
+    tags.TAG_FAULTS,
     writes.WRITE_FAULTS,
     limits.FAULTS,
     links.FAULTS,

@@ -16,7 +16,7 @@ from tests.model.jobs.checks.log_trimming import log_is_trimmed_by_marks, marks_
 from tests.model.jobs.checks.matching import matching_works_in_steps
 from tests.model.jobs.checks.single_put import single_puts_equal_a_bulk_put
 from tests.model.jobs.faults import FAULTS
-from tests.model.jobs.tag_faults import TIES
+from tests.model.jobs.tag_faults import TAG_FAULTS
 from tests.model.jobs.tag_walks import TAG_WALKS
 from tests.model.jobs.tour import walk
 from tests.model.jobs.walks import WALKS
@@ -44,4 +44,4 @@ tag_walks = [*map(walk, TAG_WALKS)]
 test_scripts_without_a_fault_pass, test_planted_fault_is_caught = planted(
     FAULTS, [*walks, *tag_walks], CHECKS
 )
-_, test_planted_fault_in_tags_is_caught = planted(TIES, tag_walks, CHECKS)
+_, test_planted_fault_in_tags_is_caught = planted(TAG_FAULTS, tag_walks, CHECKS)

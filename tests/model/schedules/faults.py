@@ -5,121 +5,187 @@ from __future__ import annotations
 from tests.model.harness import Fault
 
 CALENDAR = [
-    Fault("a week begins on another day", "lib/cron", "(day + 4) % 7", "(day + 3) % 7"),
+    Fault("days of the week are shifted by one", "lib/cron", "(day + 4) % 7", "(day + 3) % 7"),
     Fault("a year has no leap day", "lib/cron", "math.floor(of_era / 1460)", "0"),
     Fault(
-        "a month is passed by a day too many",
+        "a search skips the first day of a month",
         "lib/cron",
         "later - over + 1",
         "later - over + 2",
     ),
-    Fault("either day will do, always", "lib/cron", "or rule.either and (", "or ("),
-    Fault("both days must fit, always", "lib/cron", "or rule.either and", "or false and"),
-    Fault("the month does not matter", "lib/cron", "not contains(rule.months, month)", "false"),
-    Fault("an hour ends too early", "lib/cron", "and 0 or 59, step)", "and 0 or 58, step)"),
-    Fault("a day begins too late", "lib/cron", "step > 0 and 0 or DAY", "step > 0 and 60 or DAY"),
-    Fault("a set has no end", "lib/cron", "#set - 1", "#set - 2"),
+    Fault(
+        "a day always matches if one of the two day fields matches",
+        "lib/cron",
+        "or rule.either and (",
+        "or (",
+    ),
+    Fault(
+        "a day always needs both day fields to match",
+        "lib/cron",
+        "or rule.either and",
+        "or false and",
+    ),
+    Fault("the month field is ignored", "lib/cron", "not contains(rule.months, month)", "false"),
+    Fault(
+        "a search backwards skips the last minute of an hour",
+        "lib/cron",
+        "and 0 or 59, step)",
+        "and 0 or 58, step)",
+    ),
+    Fault(
+        "a search skips the first hour of a day",
+        "lib/cron",
+        "step > 0 and 0 or DAY",
+        "step > 0 and 60 or DAY",
+    ),
+    Fault("a search skips the last number of a field", "lib/cron", "#set - 1", "#set - 2"),
 ]
 
 ZONES = [
     Fault(
-        "times of real time keep to the wall",
+        "a rule without fixed times follows local time",
         "lib/cron",
         "rule.fixed and at - 1 or at + 1",
         "at - 1",
     ),
     Fault(
-        "times of the wall keep to real time",
+        "a rule with fixed times follows elapsed time",
         "lib/cron",
         "rule.fixed and at - 1 or at + 1",
         "at + 1",
     ),
     Fault(
-        "what is left out comes too early",
+        "a run in a skipped hour comes too early",
         "lib/cron",
         "math.max(seconds, rule.offsets[at])",
         "seconds",
     ),
-    Fault("now is the next time", "lib/cron", "/ 60) + 1", "/ 60)"),
+    Fault("the next run may be now", "lib/cron", "/ 60) + 1", "/ 60)"),
     Fault(
-        "a change comes too late",
+        "a clock change takes effect one second late",
         "lib/cron",
         "rule.offsets[at] > seconds",
         "rule.offsets[at] >= seconds",
     ),
-    Fault("the last time is not the last", "lib/cron", "/ 60) - 1", "/ 60) - 2"),
-    Fault("the clock is not told", "ops/get_schedules", "{ now }", "{ 0 }"),
+    Fault(
+        "the search for the last run skips the current minute", "lib/cron", "/ 60) - 1", "/ 60) - 2"
+    ),
+    Fault("get_schedules returns no time", "ops/get_schedules", "{ now }", "{ 0 }"),
 ]
 
-TURNS = [
+RUNS = [
     Fault(
-        "one too many is made up for", "lib/run_due_schedules", "math.huge) + 1)", "math.huge) + 2)"
+        "one missed run too many is made up for",
+        "lib/run_due_schedules",
+        "math.huge) + 1)",
+        "math.huge) + 2)",
     ),
     Fault(
-        "the oldest are made up for", "lib/run_due_schedules", "missed - wanted + i - 1", "i - 1"
+        "the oldest instead of the newest missed runs are made up for",
+        "lib/run_due_schedules",
+        "missed - wanted + i - 1",
+        "i - 1",
     ),
     Fault(
-        "a turn comes twice",
+        "a cron run happens twice",
         "lib/run_due_schedules",
         "while at > after and",
         "while at >= after and",
     ),
     Fault(
-        "one too many of the newest",
+        "one missed cron run too many is made up for",
         "lib/run_due_schedules",
         "#newest <= backlog",
         "#newest <= backlog + 1",
     ),
     Fault(
-        "a turn comes too late",
+        "a cron run that is due now is not made",
         "lib/run_due_schedules",
         "while at <= now and",
         "while at < now and",
     ),
-    Fault("what was left is lost", "lib/run_due_schedules", "newest[#newest - #runs] or", ""),
     Fault(
-        "the grid drifts",
+        "missed cron runs beyond the bound of a call are lost",
+        "lib/run_due_schedules",
+        "newest[#newest - #runs] or",
+        "",
+    ),
+    Fault(
+        "the runs of an interval drift",
         "lib/run_due_schedules",
         "first + (missed - wanted + #runs) * every",
         "now + every",
     ),
-    Fault("due too late", "lib/run_due_schedules", "'-inf', now,", "'-inf', now - 1,"),
     Fault(
-        "many are not called again",
+        "a schedule becomes due one millisecond late",
+        "lib/run_due_schedules",
+        "'-inf', now,",
+        "'-inf', now - 1,",
+    ),
+    Fault(
+        "a call reports that no runs are left although runs are left",
         "lib/run_due_schedules",
         "return runs_left > 0\n",
         "return true\n",
     ),
-    Fault("taken ids are taken", "lib/run_due_schedules", "if not read_job(id) then", "if id then"),
-    Fault("a turn without an id is lost", "lib/run_due_schedules", "      upcoming = at\n", ""),
     Fault(
-        "one is not unique",
+        "a run replaces a job with the same id",
+        "lib/run_due_schedules",
+        "if not read_job(id) then",
+        "if id then",
+    ),
+    Fault("a run that got no id is lost", "lib/run_due_schedules", "      upcoming = at\n", ""),
+    Fault(
+        "a run ignores that its unique value is taken",
         "lib/run_due_schedules",
         "if unique_holder(schedule.queue, given.unique, '')",
         "if false",
     ),
-    Fault("nobody is skipped", "lib/run_due_schedules", "schedule.skipped + 1", "schedule.skipped"),
-    Fault("put when it was made", "lib/run_due_schedules", "job.put_at = at", "job.put_at = now"),
     Fault(
-        "waits from when it was made", "lib/run_due_schedules", "job.since = at", "job.since = now"
+        "skipped runs are not counted",
+        "lib/run_due_schedules",
+        "schedule.skipped + 1",
+        "schedule.skipped",
     ),
-    Fault("starts in time though late", "lib/run_due_schedules", "+ at - now", ""),
     Fault(
-        "a job knows no schedule",
+        "a late run has the put time of its creation",
+        "lib/run_due_schedules",
+        "job.put_at = at",
+        "job.put_at = now",
+    ),
+    Fault(
+        "a late run has no waiting time",
+        "lib/run_due_schedules",
+        "job.since = at",
+        "job.since = now",
+    ),
+    Fault("a late run has the whole start_within left", "lib/run_due_schedules", "+ at - now", ""),
+    Fault(
+        "the job of a run does not name its schedule",
         "lib/run_due_schedules",
         "set_extra(job, 'schedule', schedule.id)",
         "",
     ),
     Fault(
-        "an event knows no schedule", "lib/run_due_schedules", ", { 'schedule', schedule.id }", ""
+        "the event of a run does not name its schedule",
+        "lib/run_due_schedules",
+        ", { 'schedule', schedule.id }",
+        "",
     ),
     Fault(
-        "jobs without options", "lib/run_due_schedules", "cmsgpack.unpack(schedule.options)", "{}"
+        "the jobs of a schedule have no options",
+        "lib/run_due_schedules",
+        "cmsgpack.unpack(schedule.options)",
+        "{}",
     ),
-    Fault("the last turn is forgotten", "lib/run_due_schedules", "schedule.last = at", ""),
-    Fault("the next turn is not noted", "lib/run_due_schedules", "'next', upcoming, ", ""),
     Fault(
-        "a schedule keeps its place",
+        "a schedule does not store its last run", "lib/run_due_schedules", "schedule.last = at", ""
+    ),
+    Fault(
+        "a schedule does not store its next run", "lib/run_due_schedules", "'next', upcoming, ", ""
+    ),
+    Fault(
+        "a schedule is not listed under its next run",
         "lib/run_due_schedules",
         "list_schedule(schedule.id, schedule.queue, upcoming)",
         "",
@@ -127,73 +193,130 @@ TURNS = [
 ]
 
 CHANGES = [
-    Fault("a repeated call begins anew", "ops/schedule", "again and old and", "false and old and"),
-    Fault("turns never go on", "ops/schedule", "goes_on = delay < 0", "goes_on = false"),
-    Fault("a delay is not heard", "ops/schedule", "goes_on = delay < 0", "goes_on = true"),
-    Fault("another zone is the same rule", "ops/schedule", " and old.zone == new.zone", ""),
-    Fault("another interval is the same rule", "ops/schedule", "old.every == new.every and", ""),
-    Fault("a new interval begins now", "ops/schedule", "old.last + new.every", "now"),
     Fault(
-        "the counter begins anew",
+        "a repeated schedule call starts the schedule again",
+        "ops/schedule",
+        "again and old and",
+        "false and old and",
+    ),
+    Fault(
+        "every schedule call starts the schedule again",
+        "ops/schedule",
+        "goes_on = delay < 0",
+        "goes_on = false",
+    ),
+    Fault(
+        "a schedule call ignores a changed rule and the delay",
+        "ops/schedule",
+        "goes_on = delay < 0",
+        "goes_on = true",
+    ),
+    Fault(
+        "a changed time zone counts as the same rule",
+        "ops/schedule",
+        " and old.zone == new.zone",
+        "",
+    ),
+    Fault(
+        "a changed interval counts as the same rule",
+        "ops/schedule",
+        "old.every == new.every and",
+        "",
+    ),
+    Fault(
+        "a changed interval starts now instead of at the last run",
+        "ops/schedule",
+        "old.last + new.every",
+        "now",
+    ),
+    Fault(
+        "a changed schedule numbers its jobs from 1 again",
         "ops/schedule",
         "'skipped', 'counter', 'last'",
         "'skipped', 'last'",
     ),
-    Fault("the count begins anew", "ops/schedule", "'made', 'skipped',", "'skipped',"),
-    Fault("the skipped are forgotten", "ops/schedule", "'made', 'skipped',", "'made',"),
-    Fault("the old queue has it too", "ops/schedule", "unlist_schedule(id, old.queue)", ""),
-    Fault("nobody is told", "ops/schedule", "notify_queue(queue, 'scheduled')", ""),
-    Fault("what is over is listed", "ops/unschedule", "unlist_schedule(id, queue)", ""),
-    Fault("an end is not repeated", "ops/unschedule", "(queue or again)", "queue"),
     Fault(
-        "what is over is still known",
+        "a changed schedule resets the number of its runs",
+        "ops/schedule",
+        "'made', 'skipped',",
+        "'skipped',",
+    ),
+    Fault(
+        "a changed schedule resets the number of skipped runs",
+        "ops/schedule",
+        "'made', 'skipped',",
+        "'made',",
+    ),
+    Fault(
+        "a schedule stays listed in its old queue",
+        "ops/schedule",
+        "unlist_schedule(id, old.queue)",
+        "",
+    ),
+    Fault(
+        "a changed schedule sends no notice", "ops/schedule", "notify_queue(queue, 'scheduled')", ""
+    ),
+    Fault("a deleted schedule stays listed", "ops/unschedule", "unlist_schedule(id, queue)", ""),
+    Fault(
+        "a repeated delete of a schedule is refused", "ops/unschedule", "(queue or again)", "queue"
+    ),
+    Fault(
+        "a deleted schedule stays stored",
         "ops/unschedule",
         "redis.call('DEL', key('schedule', id))",
         "",
     ),
     Fault(
-        "one list is left", "lib/schedule_index", "  zset_remove(key('schedules', ''), id)\n", ""
+        "a deleted schedule stays in the list of all schedules",
+        "lib/schedule_index",
+        "  zset_remove(key('schedules', ''), id)\n",
+        "",
     ),
 ]
 
-OTHERS = [
+CALLERS = [
     Fault(
-        "a plain pop makes nothing",
+        "the short path of pop ignores due schedules",
         "lib/short_path",
         "first_score(key('schedules', queue))",
         "math.huge",
     ),
     Fault(
-        "a plain pop sees no schedule alone",
+        "the short path of pop ignores schedules on their own",
         "lib/short_path",
         "key('schedules', queue), key('ingress'",
         "key('ingress'",
     ),
     Fault(
-        "a pop sees no schedule alone",
+        "the general path of pop ignores schedules on their own",
         "lib/pop_general",
         "key('schedules', queue), key('ingress'",
         "key('ingress'",
     ),
     Fault(
-        "a turn is not foreseen",
+        "a pop does not report when the next run is due",
         "lib/pop_general",
         "key('schedules', queue), key('running'",
         "key('running'",
     ),
-    Fault("a pop makes nothing", "lib/pop_general", " and run_due_schedules(queue)", ""),
-    Fault("a peek makes nothing", "ops/prepare_peek", " and run_due_schedules(queue)", ""),
-    Fault("a peek foresees nothing", "lib/next_jobs", "key('schedules', queue), ", ""),
-    Fault("a sweep makes nothing", "ops/sweep", "done = run_due_schedules(queue) and done", ""),
+    Fault("a pop makes no runs", "lib/pop_general", " and run_due_schedules(queue)", ""),
+    Fault("a peek makes no runs", "ops/prepare_peek", " and run_due_schedules(queue)", ""),
     Fault(
-        "schedules outlive their queue", "ops/delete_queue", "  unlist_schedule(id, queue)\n", ""
+        "a peek does not check for due schedules", "lib/next_jobs", "key('schedules', queue), ", ""
+    ),
+    Fault("a sweep makes no runs", "ops/sweep", "done = run_due_schedules(queue) and done", ""),
+    Fault(
+        "schedules stay listed after their queue is deleted",
+        "ops/delete_queue",
+        "  unlist_schedule(id, queue)\n",
+        "",
     ),
     Fault(
-        "a schedule outlives its queue",
+        "a schedule stays stored after its queue is deleted",
         "ops/delete_queue",
         "redis.call('DEL', key('schedule', id))",
         "",
     ),
 ]
 
-FAULTS = [*CALENDAR, *ZONES, *TURNS, *CHANGES, *OTHERS]
+FAULTS = [*CALENDAR, *ZONES, *RUNS, *CHANGES, *CALLERS]
