@@ -26,8 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ALLOWED = Path(__file__).parent / "prose_allowed.txt"
 SHORTEST_MESSAGE = 25
-# Requirements keep the wording of the documents that they come from. This file quotes its patterns.
-SKIPPED = ("docs/requirements/", "tools/prose.py", "tests/docs/test_prose.py")
+# These files quote the patterns.
+SKIPPED = ("tools/prose.py", "tests/docs/test_prose.py")
 
 # The largest number of findings per thousand lines of prose, by group of folders.
 LIMITS = {"docs and src": 5.0, "tests, benchmarks, examples": 10.0}
