@@ -1,8 +1,8 @@
 """Servers for a test run; clients, clocks and connections that tests share.
 
 The fixtures `hr`, `calm`, `any_client` and `far_client` are clients of one namespace, which is new
-for every test. The fixture `location` says on which server it is and how many shards it has: a
-directory or a module may override it, or use the marker `namespace`.
+for every test. The fixture `location` chooses the server of the namespace and its number of
+shards. A directory or a module may override `location`, or use the marker `namespace`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from tests.support.functions import FORMS, use_only_scripts
 from tests.support.proxy import Way, way_to
 from tests.support.restartable import Restartable, restartable
 
-# A shell makes the processes that it starts in the background ignore SIGINT, and they pass it on.
+# Processes that a shell starts in the background ignore SIGINT, and so do their child processes.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The scripts are the same for both servers, so Redis is only tried by the long tests.
+# Both servers run the same scripts, so only the long tests use Redis too.
 KINDS = ["valkey", *(["redis7"] if EFFORT > 1 and servers.redis_server_path() else [])]
 
 
@@ -55,7 +55,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _empty_server(valkey_url: str) -> None:
-    """Delete the keys that the tests of other modules left: `dump` reads the names of all keys."""
+    """Delete the keys of other modules' tests, because `dump` reads the names of all keys."""
     with redis.Redis.from_url(valkey_url) as server:
         server.flushall()
 
@@ -69,7 +69,7 @@ def location(request: pytest.FixtureRequest, url: str) -> Location:
 
 @pytest.fixture
 def calm(location: Location) -> Iterator[Client]:
-    """A sync client that prepares and inspects, where `hr` is the client under test."""
+    """A sync client that prepares and inspects data while another client is under test."""
     with opened_on(location) as client:
         yield client
 
@@ -94,7 +94,7 @@ def queue(hr: Client) -> Queue:
 
 @pytest.fixture(params=FORMS)
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How the clients of a test call operations: as functions, then as scripts."""
+    """The form in which the clients of a test call operations: function, then script."""
     form: str = request.param
     if form == "script":
         use_only_scripts(monkeypatch)
@@ -105,21 +105,21 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 async def any_client(
     request: pytest.FixtureRequest, location: Location, calm: Client
 ) -> AsyncIterator[Any]:
-    """A sync client, then an asyncio client, on the namespace of calm."""
+    """A sync client, then an asyncio client, on the namespace of the fixture calm."""
     async with opened(request.param, location.url, namespace=calm.core.namespace) as client:
         yield client
 
 
 @pytest.fixture
 def way(location: Location) -> Iterator[Way]:
-    """A proxy to the server that cuts connections where a test says."""
+    """A proxy to the server that cuts a connection at a moment that the test chooses."""
     with way_to(location.url) as found:
         yield found
 
 
 @pytest.fixture(params=CLIENT_KINDS)
 async def far_client(request: pytest.FixtureRequest, way: Way, calm: Client) -> AsyncIterator[Any]:
-    """A client of either kind that is connected through `way`, on the namespace of calm."""
+    """A sync or asyncio client, connected through the proxy `way`, on the namespace of calm."""
     async with opened(request.param, way.url, namespace=calm.core.namespace) as client:
         yield client
 

@@ -84,12 +84,15 @@ def api_of(identity: str) -> str | None:
 
 
 def _proved(identity: str, proof: Proof) -> bool:
-    """Return whether the engine has a test; a later requirement may have one of its API alone."""
+    """Return whether a test of the engine proves a requirement.
+
+    For an addition, such as QL-01, a test of a compatibility API is enough.
+    """
     return bool(proof.engine or (proof.api and not api_of(identity)))
 
 
 def problems(wanted: dict[str, str], found: dict[str, Proof]) -> dict[str, list[str]]:
-    """Return the ids of the requirements by what is wrong with them."""
+    """Return the ids of incorrect requirements, by problem."""
     shown_by = {one: api_of(one) for one in wanted}
     none = Proof()
     return {

@@ -76,7 +76,7 @@ def run_under_callgrind(
         "--quiet",
         "--tool=callgrind",
         "--instr-atstart=no",
-        # Without this, vgdb cannot reach a forked process.
+        # If valgrind did not trace child processes, vgdb could not reach a forked process.
         "--trace-children=yes",
         f"--vgdb-prefix={_pipe_prefix(directory)}",
         f"--callgrind-out-file={directory}/callgrind.%p",

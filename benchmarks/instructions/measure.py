@@ -59,9 +59,9 @@ class Instructions:
 class Effort:
     """How many calls of each operation and how many turns of a worker are counted.
 
-    `warm_up` calls, or a tenth of so many turns, run before the counted calls or turns. The
-    instructions of timers are counted for `idle` seconds; if `idle` is 0, timers are not
-    subtracted.
+    The warm-up is `warm_up` calls of each operation and a tenth as many turns, which are not
+    counted. The instructions of timers are counted for `idle` seconds; if `idle` is 0, timers are
+    not subtracted.
     """
 
     calls: int = CALLS

@@ -52,7 +52,7 @@ async def test_cancelled_caller_does_not_cancel_the_connection_of_others(
     held = threading.Event()
     way.lose(OPENING, LATE, meanwhile=lambda: print(held.wait(20)))
     first, second = (asyncio.ensure_future(app.async_client()) for _ in range(2))
-    await asyncio.to_thread(until, lambda: way.cuts > 0, "both wait for the server")
+    await asyncio.to_thread(until, lambda: way.cuts > 0, "both callers wait for the server")
 
     first.cancel()
     await asyncio.wait([first])

@@ -20,10 +20,10 @@ CALLS = (
     *("pop with a key under limits", "complete with a key under limits"),
 )
 TOLERANCE = 0.05
-# How many times as many instructions as a plain call a call may execute in the server.
+# The highest allowed ratio of server instructions: a call with options compared with a plain call.
 AT_MOST = [
     ("put with options", "put", 1.5),
-    # Two sorted sets of tags list each job, which takes a fifth of a plain put.
+    # Each job is listed in two sorted sets of tags, which costs a fifth of a plain put.
     ("put with options, in batches", "put, in batches", 1.3),
     ("put with a key under limits", "put", 2.0),
     ("pop with a key under limits", "pop", 2.0),

@@ -1,4 +1,4 @@
-"""The model of a Cluster: its arithmetic, and that it depends on its constants only."""
+"""The model of a Cluster computes correctly and depends only on its constants."""
 
 from __future__ import annotations
 

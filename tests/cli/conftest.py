@@ -28,7 +28,7 @@ class CommandResult:
 
     @property
     def rows(self) -> list[list[str]]:
-        """The words of each line; the tests rely on no empty cell."""
+        """The words of each line. Tests use this only for tables without empty cells."""
         return [line.split() for line in self.out.splitlines()]
 
 

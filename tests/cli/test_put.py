@@ -228,7 +228,7 @@ def test_interrupted_put_reports_the_number_of_jobs(
         assert process.stdin
         process.stdin.write(b"".join(b'{"n": %d}\n' % n for n in range(251)))
         process.stdin.flush()
-        until(lambda: mail.length() == 250, "the first step is put")
+        until(lambda: mail.length() == 250, "the first 250 jobs are put")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
 

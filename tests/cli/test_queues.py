@@ -63,8 +63,8 @@ def test_unknown_queue_is_a_one_line_error(
 
     assert (result.code, result.out) == (1, "")
     assert result.err == "headrace: queue 'mial' does not exist; the first put creates it\n"
-    assert list(client.queues()) == ["mail"], "nothing is made by looking"
-    assert mail.counts().paused, "and a refused command does nothing"
+    assert list(client.queues()) == ["mail"], "the command created a queue"
+    assert mail.counts().paused, "the refused command changed the pause"
 
 
 def test_lists_hint_at_more_rows(cli: RunCommand, client: Client) -> None:

@@ -95,7 +95,9 @@ async def tls(served: TlsServer) -> AsyncIterator[TlsServer]:
 
         before = connections()
         yield served
-        await asyncio.to_thread(until, lambda: connections() == before, "all have hung up")
+        await asyncio.to_thread(
+            until, lambda: connections() == before, "all connections are closed"
+        )
         for _ in range(5):
             await asyncio.sleep(0)
 

@@ -32,7 +32,7 @@ CLASSES = [
         if MethodGroup in kind.__mro__
     ),
 ]
-# These connect to a server of their own.
+# Examples that connect to a server of their own.
 NOT_RUN = "headrace.connect"
 
 
@@ -42,7 +42,7 @@ def examples() -> Iterator[Any]:
         for name, member in members:
             found = re.search(r"\n\n((?: {4}.*\n?)+)$", inspect.getdoc(member) or "")
             if not name.startswith("_") and found and NOT_RUN not in found[1]:
-                # Listeners wait for the next event: do not wait long.
+                # A listener without events waits for its whole timeout, so use a short timeout.
                 example = textwrap.dedent(found[1]).replace("listen(wait=60)", "listen(wait=0.1)")
                 yield pytest.param(example, id=f"{kind.__name__}.{name}")
 

@@ -23,7 +23,7 @@ from tests.support.restartable import Restartable
 from tests.support.servers import until
 
 SECONDS = 3.0
-MOST_JOBS = 1500  # of each producer
+MOST_JOBS = 1500  # the limit for each producer
 WAIT = 0.05
 
 

@@ -134,8 +134,9 @@ def test_events_can_be_followed_with_a_short_timeout(server: Restartable) -> Non
         assert next(seen).kind == "put"
 
         def put_late() -> None:
-            # Each request waits half the timeout at most; together they last longer than it.
-            until(lambda: _looks(admin) > 8, "it has polled many times")
+            # Each request waits for at most half of the timeout. All requests together take
+            # longer than the timeout.
+            until(lambda: _looks(admin) > 8, "the client has polled many times")
             with headrace.connect(server.url) as other:
                 other.queue("mail").put("y")
 

@@ -41,7 +41,7 @@ def listeners(admin: redis.Redis, hr: Client | AsyncClient) -> int:
 
 @contextmanager
 def interrupted_when(condition: Callable[[], bool]) -> Iterator[None]:
-    """Press Ctrl-C as soon as the condition holds; the block must end with it."""
+    """Raise KeyboardInterrupt in the block as soon as the condition holds."""
 
     def press(*_: object) -> None:
         raise KeyboardInterrupt
@@ -165,7 +165,7 @@ async def test_tasks_that_pop_again_open_no_new_connections(
 ) -> None:
     for _ in range(3):
         pops = [asyncio.ensure_future(ahr.queue("mail").pop("w", wait=20)) for _ in range(20)]
-        await asyncio.to_thread(until, lambda: listeners(admin, ahr) == 20, "all of them wait")
+        await asyncio.to_thread(until, lambda: listeners(admin, ahr) == 20, "all pops wait")
 
         await ahr.queue("mail").put_many(range(20))
 
@@ -177,7 +177,7 @@ async def test_client_is_usable_after_a_cancelled_task(
 ) -> None:
     queue = ahr.queue("mail")
     waiting = asyncio.create_task(queue.pop("w", wait=30))
-    await asyncio.to_thread(until, lambda: listeners(admin, ahr) > 0, "it waits")
+    await asyncio.to_thread(until, lambda: listeners(admin, ahr) > 0, "the pop waits")
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting

@@ -218,7 +218,7 @@ async def woken_by_a_put(hr: Any, calm: Client) -> list[str]:
     _, channel = calm.core.channel(0, "queue", "late")
     listeners: Any = (0, ("PUBSUB", "SHARDNUMSUB", channel))
     await asyncio.to_thread(
-        until, lambda: calm.core.transport.send([listeners])[0][1] == 1, "somebody waits"
+        until, lambda: calm.core.transport.send([listeners])[0][1] == 1, "a client waits"
     )
     calm.queue("late").put("x", id="late")
     return [lease.id for lease in await waiting]

@@ -32,7 +32,7 @@ from tests.support.proxy import Way
 from tests.support.repeats import mark
 from tests.support.servers import until
 
-SOON = 4.0  # less than the time after which a watch checks in any case
+SOON = 4.0  # seconds; shorter than the interval at which a watch checks its leases
 assert SOON < CHECK_EVERY
 
 
@@ -85,9 +85,9 @@ TAKEN: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "put the same id": ("lost", lambda scene: scene.calm.queue("mail").put("y", id="a")),
     "put it elsewhere": ("lost", lambda scene: scene.calm.queue("other").put("y", id="a")),
     "requeue": ("lost", lambda scene: scene.calm.requeue("a")),
-    "pop by another when late": ("lost", popped_by_another),
-    "pop by its holder when late": ("lost", popped_by_itself),
-    "late without retries": ("lost", expired_without_retries),
+    "pop of the late job by another worker": ("lost", popped_by_another),
+    "pop of the late job by its holder": ("lost", popped_by_itself),
+    "pop of the late job without retries": ("lost", expired_without_retries),
 }
 
 
@@ -101,7 +101,9 @@ async def test_holder_is_notified_of_every_way_to_lose_a_lease(
     watch = await got(
         any_client.watch("w", on_taken=lambda lease, word: notices.append((lease, word)))
     )
-    lease = await pop_one(any_client, calm, retries=0 if way == "late without retries" else 5)
+    lease = await pop_one(
+        any_client, calm, retries=0 if way == "pop of the late job without retries" else 5
+    )
     assert not lease.taken
 
     take(Scene(calm, clock, lease, None))
@@ -119,11 +121,11 @@ async def lapses(scene: Scene) -> None:
 
 
 ENDED: dict[str, Callable[[Scene], Any]] = {
-    "it lapses": lapses,
+    "it expires": lapses,
     "its worker ends it": lambda scene: scene.session.end(),
     "an operator ends it": lambda scene: scene.calm.workers.end("w"),
     "another one replaces it": lambda scene: scene.calm.session("w"),
-    "its worker serves no more": lambda scene: scene.session.unserve("mail"),
+    "its worker stops serving the queue": lambda scene: scene.session.unserve("mail"),
 }
 
 
@@ -155,7 +157,7 @@ async def test_only_lost_leases_are_notified(any_client: Any, calm: Client) -> N
 
     calm.cancel(*ids[5:15])
 
-    await soon(lambda: len(notices) == 10, "all are notified")
+    await soon(lambda: len(notices) == 10, "all leases are notified")
     assert notices == ids[5:15]
     assert [lease.taken for lease in leases] == [None] * 5 + ["cancelled"] * 10 + [None] * 5
     await got(watch.close())
@@ -168,12 +170,12 @@ async def test_earlier_lease_of_the_same_job_is_separate(
     first = await pop_one(any_client, calm)
     clock.tick(60)
     [second] = await got(any_client.queue("mail").pop("w"))
-    await soon(lambda: first.taken == "lost", "the first is lost")
+    await soon(lambda: first.taken == "lost", "the first lease is lost")
     assert second.taken is None
 
     calm.cancel("a")
 
-    await soon(lambda: second.taken == "cancelled", "the second is cancelled")
+    await soon(lambda: second.taken == "cancelled", "the second lease is cancelled")
     assert first.taken == "lost"
     await got(watch.close())
 
@@ -251,7 +253,7 @@ async def test_notice_before_the_pop_returns_is_delivered(any_client: Any, calm:
         calm.queue("mail").put("x", id="a")
         [popped] = calm.queue("mail").pop("w")
         calm.cancel("a")
-        await soon(lambda: watch._held_leases._early_notices, "the notice is there")
+        await soon(lambda: watch._held_leases._early_notices, "the notice has arrived")
 
         lease = Lease(any_client.core, popped._popped)
 
@@ -268,7 +270,7 @@ async def test_malformed_notice_is_ignored(any_client: Any, calm: Client) -> Non
 
         calm.cancel("a")
 
-        await soon(lambda: lease.taken == "cancelled", "it receives the valid notice")
+        await soon(lambda: lease.taken == "cancelled", "the watch receives the valid notice")
 
 
 async def test_lost_lease_without_a_notice_is_found_by_a_check(
@@ -281,7 +283,7 @@ async def test_lost_lease_without_a_notice_is_found_by_a_check(
 
         calm.core.transport.send([(0, ("DEL", calm.core.key(0, "job:a")))])
 
-        await soon(lambda: lease.taken == "cancelled", "it has checked")
+        await soon(lambda: lease.taken == "cancelled", "the watch has checked its leases")
         assert still.taken is None
 
 
@@ -319,7 +321,7 @@ def test_each_lease_is_notified_once_while_threads_pop(calm: Client, valkey_url:
             done = [threads.submit(act) for act in (work, work, cancel_what_runs)]
         for future in done:
             future.result()
-        until(lambda: len(notices) == count, "all are notified", SOON)
+        until(lambda: len(notices) == count, "all leases are notified", SOON)
 
     assert sorted(notices) == sorted(lease.id for lease in leases)
     assert {lease.taken for lease in leases} == {"cancelled"}
@@ -328,7 +330,7 @@ def test_each_lease_is_notified_once_while_threads_pop(calm: Client, valkey_url:
 # Several watches, failing callbacks, closing.
 
 
-class watching:  # noqa: N801 - reads as a word
+class watching:  # noqa: N801 - used like a function in a with statement
     """A sync or async watch of worker w that records its notices."""
 
     def __init__(self, hr: Any, notices: list[str]) -> None:
@@ -352,7 +354,7 @@ async def test_two_watches_of_one_worker_are_both_notified(any_client: Any, calm
     async with watching(any_client, one), watching(any_client, two):
         lease = await pop_one(any_client, calm)
         calm.cancel("a")
-        await soon(lambda: one and two, "both are notified")
+        await soon(lambda: one and two, "both watches are notified")
     assert (one, two, lease.taken) == (["a cancelled"], ["a cancelled"], "cancelled")
 
 
@@ -366,9 +368,9 @@ async def test_failing_callback_is_logged_and_the_watch_continues(
     for job_id in ("a", "b"):
         lease = await pop_one(any_client, calm, job_id)
         calm.cancel(job_id)
-        await soon(lambda: lease.taken, "it is notified")  # noqa: B023
+        await soon(lambda: lease.taken, "the lease is notified")  # noqa: B023
 
-    await soon(lambda: "b was cancelled" in caplog.text, "both are logged")
+    await soon(lambda: "b was cancelled" in caplog.text, "both errors are logged")
     assert "a was cancelled" in caplog.text
     assert {record.levelno for record in caplog.records} == {logging.ERROR}
     await got(watch.close())
@@ -420,7 +422,7 @@ async def test_callback_may_close_its_watch(any_client: Any, calm: Client) -> No
 
     calm.cancel("a")
 
-    await soon(lambda: lease.taken, "it is notified")
+    await soon(lambda: lease.taken, "the lease is notified")
     await listens(calm, 0)
     await asyncio.gather(*tasks)
 
@@ -485,12 +487,12 @@ async def test_lease_lost_while_disconnected_is_notified_after_reconnecting(
         calm.finish(finished.id)
         way.open()
 
-        await soon(lambda: len(notices) == 3, "three are notified")
+        await soon(lambda: len(notices) == 3, "three leases are notified")
         assert (kept.taken, cancelled.taken, lost.taken) == (None, "cancelled", "lost")
         assert (ended.taken, finished.taken) == (None, "cancelled")
         await listens(calm, 1)
         calm.timeout(kept.id)
-        await soon(lambda: kept.taken == "lost", "it continues")
+        await soon(lambda: kept.taken == "lost", "the watch continues")
 
 
 async def test_watch_survives_a_long_outage(
@@ -500,12 +502,17 @@ async def test_watch_survives_a_long_outage(
         lease = await pop_one(far, calm)
         way.close()
         await asyncio.to_thread(
-            until, lambda: "lost leases are not noticed" in caplog.text, "it logs a warning", 20.0
+            until,
+            lambda: "lost leases are not noticed" in caplog.text,
+            "the watch logs a warning",
+            20.0,
         )
         calm.cancel("a")
         way.open()
 
-        await asyncio.to_thread(until, lambda: bool(lease.taken), "it hears again", 20.0)
+        await asyncio.to_thread(
+            until, lambda: bool(lease.taken), "the watch receives notices again", 20.0
+        )
     assert lease.taken == "cancelled"
 
 
@@ -517,7 +524,7 @@ async def test_lost_check_is_repeated(far: Any, calm: Client, way: Way) -> None:
         way.lose(mark(calm, "check_leases"), "before the answer")
         way.open()
 
-        await soon(lambda: lease.taken == "cancelled", "it is notified")
+        await soon(lambda: lease.taken == "cancelled", "the lease is notified")
 
 
 async def test_watch_that_cannot_subscribe_raises(far: Any, way: Way) -> None:

@@ -1,4 +1,4 @@
-"""A client works the same where the server refuses functions: it runs the library as a script."""
+"""If the server refuses functions, a client runs the library as a script, with equal results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.restartable import Restartable
 from tests.support.servers import until
 
 # How a server may refuse functions to a client that may put jobs.
-REFUSALS = ("may not load", "may not call", "may only read by functions", "unknown command")
+REFUSALS = ("may not load", "may not call", "may only call read-only functions", "unknown command")
 
 
 @pytest.fixture(params=REFUSALS)
@@ -36,7 +36,7 @@ def refusing(request: pytest.FixtureRequest) -> Iterator[str]:
     refused = {
         "may not load": ["function"],
         "may not call": ["fcall", "fcall_ro"],
-        "may only read by functions": ["fcall"],
+        "may only call read-only functions": ["fcall"],
     }
     yield user_without(server.url, *refused[request.param])
 
@@ -66,7 +66,7 @@ async def work(hr: Any) -> list[object]:
 
 
 async def reading(hr: Any) -> list[object]:
-    """Make calls that only read; return the answers."""
+    """Make read-only calls; return the answers."""
     queue = hr.queue("mail")
     return [
         [await got(hr.job(name)) for name in ("a", "b", "c", "d", "e")],
@@ -123,7 +123,7 @@ async def test_new_client_of_a_full_server_gets_the_same_results(
 
 
 def fill(url: str, *, flush: bool) -> None:
-    """Make a server full; with `flush`, it has lost its functions before."""
+    """Fill the memory of a server. If `flush` is set, delete its functions first."""
     with redis.Redis.from_url(url) as admin:
         if flush:
             admin.function_flush()
@@ -131,7 +131,7 @@ def fill(url: str, *, flush: bool) -> None:
 
 
 async def test_concurrent_first_calls_fall_back_together(refusing: str) -> None:
-    """Each task gets its refusal when another task has already chosen scripts."""
+    """When a task receives its refusal, another task has already switched to scripts."""
     async with opened("async", refusing, namespace="tasks") as hr:
         hr.core._scripts_until = 0.0
         ids = await asyncio.gather(*(hr.queue("mail").put(number) for number in range(50)))
@@ -178,7 +178,7 @@ def replicated() -> Iterator[tuple[str, str]]:
 
 
 def replicate(primary_url: str, *, loaded: bool) -> None:
-    """Wait until the replica has all data; unless `loaded`, delete all functions before."""
+    """Wait until the replica has all data. Unless `loaded` is set, delete all functions first."""
     with redis.Redis.from_url(primary_url) as primary:
         if not loaded:
             primary.function_flush()

@@ -47,7 +47,7 @@ def test_every_name_has_a_description_and_none_is_unused() -> None:
     assert set(sentences.PROFILES) == set(PROFILES)
 
 
-# Transitions that are not made by an operation on a job in a known state, but by time or pop.
+# Transitions that time, a pop or a schedule makes, not an operation on a job in a known state.
 BY_OTHERS = {
     ("", "waiting"),
     ("", "scheduled"),

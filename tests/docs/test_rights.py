@@ -198,7 +198,8 @@ def test_observer_can_read_everything(
 def test_observer_needs_every_permission(
     url: str, users: dict[str, str], admin: redis.Redis
 ) -> None:
-    # A client needs these in another form of the library, over TCP, in a Cluster or after a pause.
+    # This test does not use these commands. A client needs them to run the library as a script,
+    # over TCP, in a Cluster or after a pause.
     elsewhere = {"fcall_ro", "evalsha_ro", "script|load", "info", "cluster|slots", "ping"}
     for command in granted("observer") - elsewhere:
         admin.flushall()
@@ -246,7 +247,7 @@ def test_producer_needs_every_permission(
 ) -> None:
     rules = acl_rules("producer", NAMESPACE)
     reads = {f"+{command}" for command in granted("observer")}
-    # A client may send one of these instead of the other.
+    # A client needs only one of these two commands.
     calling = {"+fcall", "+evalsha"}
     added = [rule for rule in rules if rule not in reads | calling and rule[:2] != "%R"]
     assert len(added) > len(granted("producer") - granted("observer"))

@@ -22,7 +22,7 @@ from tests.support.jobs import drain, found, ids, pop_one
 
 
 def push(hr: Client, queue: str, *elements: str | bytes, shard: int = 0) -> None:
-    """Push as a program does that only knows Redis lists."""
+    """Push elements with Redis list commands, as a program without Headrace does."""
     [length] = hr.core.transport.send([(shard, ("LPUSH", where(hr, queue, shard), *elements))])
     assert length >= len(elements)
 

@@ -18,7 +18,7 @@ from headrace.transport.drive import drive
 from tests.model.harness import Fault, opened
 from tests.support.effort import sampled
 
-# An operation that exists only for these tests, and takes the place of another.
+# An operation that exists only in these tests, and replaces the operation `pending`.
 REPLACED = "pending"
 PAGED = """\
 -- paged: a page of a sorted set.
@@ -32,13 +32,19 @@ table.insert(found, 1, after and cmsgpack.pack(after) or '')
 return found
 """
 FAULTS = [
-    Fault("the last one is seen again", "lib/scan_set", "or 0", "- 1 or 0"),
-    Fault("an equal one is passed over", "lib/scan_set", "high = middle", "high = middle - 1"),
-    Fault("other scores are passed over", "lib/scan_set", "'(' .. score", "score"),
-    Fault("equal scores are passed over", "lib/scan_set", "low + redis.call", "redis.call"),
-    Fault("by the letters of a language", "lib/scan_set", "mine > theirs", "mine < theirs"),
-    Fault("a beginning is the whole", "lib/scan_set", "#one > #other", "#one >= #other"),
-    Fault("the end comes too soon", "lib/scan_set", "size == 2 * count", "size > 2 * count"),
+    Fault("a page repeats the last member", "lib/scan_set", "or 0", "- 1 or 0"),
+    Fault(
+        "a member of equal score is skipped", "lib/scan_set", "high = middle", "high = middle - 1"
+    ),
+    Fault("members of other scores are skipped", "lib/scan_set", "'(' .. score", "score"),
+    Fault(
+        "all members of equal score are skipped", "lib/scan_set", "low + redis.call", "redis.call"
+    ),
+    Fault(
+        "bytes are compared in the wrong order", "lib/scan_set", "mine > theirs", "mine < theirs"
+    ),
+    Fault("a prefix counts as the whole member", "lib/scan_set", "#one > #other", "#one >= #other"),
+    Fault("the scan ends too early", "lib/scan_set", "size == 2 * count", "size > 2 * count"),
 ]
 
 
@@ -51,7 +57,7 @@ class Story:
     changes: list[dict[str, float | None]]
 
     def stayed(self) -> dict[str, float]:
-        """Return the members that were there from the first to the last page."""
+        """Return the members that stayed in the set from the first to the last page."""
         moved = {member for change in self.changes for member in change}
         return {member: score for member, score in self.start.items() if member not in moved}
 
@@ -94,7 +100,7 @@ def seen_in(hr: Client, story: Story) -> list[tuple[str, float]]:
         assert len(found) <= 2 * story.size
         pairs = zip(found[::2], found[1::2], strict=True)
         seen += [(member.decode(), float(score)) for member, score in pairs]
-        assert len(seen) < 100, "it comes to no end"
+        assert len(seen) < 100, "the scan does not terminate"
         if not cursor:
             return seen
         change(hr, where, next(changes, {}))

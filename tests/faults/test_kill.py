@@ -127,7 +127,7 @@ def test_every_job_completes_once_although_workers_are_killed(
             share = JOBS * number // (KILLS + 2)
             until(lambda: queue.counts().complete >= share, f"{share} are done", 60)  # noqa: B023
             until(killed, "a process that holds jobs was killed")
-        until(lambda: queue.counts().complete == len(ids), "all are done", 60)
+        until(lambda: queue.counts().complete == len(ids), "all jobs are complete", 60)
     finally:
         crew.dismiss()
 

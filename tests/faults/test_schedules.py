@@ -61,7 +61,7 @@ def test_each_scheduled_run_is_made_once_although_workers_are_killed(shards: int
                 running[kill % 4].kill()
                 running.append(start_python(WORKER, url, hr.core.namespace, f"new {kill}"))
             until(lambda: made(hr) >= 60 * (KILLS + 2), "more runs are made")
-            # Workers that start late find many runs due, so that some shards have to wait.
+            # While late workers catch up with many due runs, some shards get no run for a while.
             until(
                 lambda: all(plan.counter > 10 for plan in hr.schedules.list()),
                 "all schedules have runs",

@@ -1,4 +1,4 @@
-"""Run the tests of feeds on the server of valkey_url, which several tests name themselves."""
+"""Run the tests of feeds on the server of valkey_url, because several tests use this URL."""
 
 from __future__ import annotations
 

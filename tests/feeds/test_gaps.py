@@ -95,7 +95,7 @@ def test_thousands_of_insertions_keep_their_order_and_move_few_others(
     assert [name.decode() for name in found] == model
     assert len(set(found.values())) == len(found)
     assert all(place == int(place) for place in found.values())
-    print(f"{written / INSERTIONS:.1f} others were moved for each insertion")
+    print(f"{written / INSERTIONS:.1f} other items were moved per insertion")
     assert written < 3 * LEVELS * INSERTIONS
 
 

@@ -255,7 +255,7 @@ async def test_cancelled_check_is_repeated(way: Way, calm: Client) -> None:
         done = threading.Event()
         way.lose(mark(calm, "feed_info"), LATE, meanwhile=lambda: print(done.wait(20)))
         waiting = asyncio.ensure_future(anext(listening))
-        await asyncio.to_thread(until, lambda: way.cuts == 1, "it is checked")
+        await asyncio.to_thread(until, lambda: way.cuts == 1, "the listener checks the feed")
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         done.set()

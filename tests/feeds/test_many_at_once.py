@@ -1,4 +1,4 @@
-"""Many clients work on one feed at the same time, and none sees a change half done."""
+"""Many clients work on one feed at the same time, and none sees a half-finished change."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_file_instead_of_a_directory_is_refused(tmp_path: Path) -> None:
 
 
 @contextmanager
-def as_somebody_without_rights() -> Iterator[None]:
+def as_user_without_permissions() -> Iterator[None]:
     """Run as another user if the tests run as root, who may write everywhere."""
     if os.getuid() != 0:
         yield
@@ -121,7 +121,7 @@ def as_somebody_without_rights() -> Iterator[None]:
 def test_error_names_an_unwritable_directory(home: Path) -> None:
     home.parent.chmod(0o555)
 
-    with as_somebody_without_rights(), pytest.raises(EmbeddedServerError) as refused:
+    with as_user_without_permissions(), pytest.raises(EmbeddedServerError) as refused:
         embedded.start(home)
     assert str(refused.value) == f"cannot start a server in {home}: Permission denied"
 

@@ -37,13 +37,13 @@ START_MS = round(START.timestamp() * 1000)
 # The commands that call an operation.
 CALLS = (b"FCALL", b"FCALL_RO")
 
-# put, pop and complete have a short path for the plain case; this makes them take the general path.
+# A swap that disables the short paths of put, pop and complete.
 GENERAL_PATH: Swaps = {"short_path_enabled": "local SHORT_PATH = false\n"}
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault to plant: its name, the file below engine/lua, the text to replace and its change."""
+    """A fault to plant: its name, a Lua file, the text to replace, and the faulty text."""
 
     name: str
     file: str
@@ -96,10 +96,10 @@ def snapshot(hr: headrace.Client) -> dict[bytes, Any]:
 
 
 class RepeatingConnection:
-    """Replaces the transport of a client; while `on`, it repeats every call of an operation.
+    """A transport that sends every call of an operation twice while `on` is set.
 
-    The client receives the answer of the repeated call, as after a lost answer. The repeat must
-    change nothing, unless `compare` is False or the operation is one of `may_change`.
+    The client receives the answer to the second call, as if the first answer was lost. The second
+    call must change nothing, unless `compare` is False or `may_change` names the operation.
     """
 
     MOST_CALLS = 200
@@ -121,7 +121,7 @@ class RepeatingConnection:
         if commands[0][1][0] not in CALLS:
             return replies
         self.sent += 1
-        assert self.sent < self.MOST_CALLS, "the operation does not come to an end"
+        assert self.sent < self.MOST_CALLS, "the operation does not terminate"
         if not self.on or any(isinstance(reply, Exception) for reply in replies):
             return replies
         if self.between:
@@ -147,7 +147,7 @@ class RepeatingConnection:
 
 
 def repeated_words(words: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the words of the same command, marked as a repeat if it calls an operation."""
+    """Return a command with the flag `again` set, if the command calls an operation."""
     return (*words[:4], b"1", *words[5:]) if words[0] in CALLS else words
 
 
@@ -213,7 +213,7 @@ class Twin(Generic[M]):
 
 # planted faults
 
-# A check complains by any of these; the second is raised by pytest.raises if nothing was raised.
+# The exceptions with which a check reports a fault. The second comes from pytest.raises.
 COMPLAINTS: tuple[type[BaseException], ...] = (
     AssertionError,
     pytest.fail.Exception,
@@ -235,7 +235,7 @@ def named(name: str, check: Check) -> Check:
 def complaint(
     url: str, swaps: Swaps, checks: Sequence[Check], complaints: tuple[type[BaseException], ...]
 ) -> str:
-    """Return what the first failing check reports; empty if all pass."""
+    """Return the report of the first failing check, or an empty text if all checks pass."""
     for check in checks:
         try:
             check(url, swaps)
@@ -260,9 +260,9 @@ def planted(
 ) -> tuple[Callable[..., None], Callable[..., None]]:
     """Return two tests: all walks and checks pass, and they catch each planted fault.
 
-    Without a fault, the walks run on the short path and on the general path. With a fault they run
-    on the short path; with `both_paths` also on the general path. `also_raised` are exceptions of
-    the model itself that count as a complaint, such as a KeyError for an unexpected job.
+    The first test runs the walks on the short path and on the general path. The second test runs
+    the walks on the short path, and if `both_paths` is set also on the general path. `also_raised`
+    are exceptions of the model that also report a fault, such as a KeyError for an unexpected job.
     """
     general = [on_the_general_path(walk) for walk in walks]
     catching = [*walks, *(general if both_paths else []), *checks]

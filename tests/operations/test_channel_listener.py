@@ -27,7 +27,7 @@ from tests.support.restartable import Restartable
 from tests.support.servers import until
 from tests.support.valkey_only import location
 
-# The tests name the server of valkey_url, so their namespaces must be there too.
+# The tests use valkey_url directly, so their namespaces must be on the same server.
 __all__ = ["location"]
 
 
@@ -103,15 +103,15 @@ async def test_listener_survives_a_killed_connection(
         await got(listening.close())
 
 
-async def nobody_listens(admin: redis.Redis, hr: Any) -> None:
-    await asyncio.to_thread(until, lambda: subscribers(admin, hr) == 0, "nobody listens")
+async def no_client_is_subscribed(admin: redis.Redis, hr: Any) -> None:
+    await asyncio.to_thread(until, lambda: subscribers(admin, hr) == 0, "no client is subscribed")
 
 
 async def kill_subscribers(admin: redis.Redis, hr: Any) -> None:
     for client in admin.client_list():
         if int(client["ssub"]) > 0:
             admin.client_kill_filter(_id=client["id"])
-    await nobody_listens(admin, hr)
+    await no_client_is_subscribed(admin, hr)
 
 
 @pytest.mark.parametrize("client_kind", CLIENT_KINDS)
@@ -165,7 +165,9 @@ async def test_silent_connection_is_replaced(
         listening = await listen(hr)
         assert await next_of(listening) == "subscribed"
         waiting = asyncio.ensure_future(next_of(listening))
-        await asyncio.to_thread(until, lambda: pings(way) >= 3, "it has asked and was answered")
+        await asyncio.to_thread(
+            until, lambda: pings(way) >= 3, "the listener has pinged three times"
+        )
         assert not waiting.done()
 
         seen = threading.Event()
@@ -196,7 +198,7 @@ async def test_closing_ends_a_waiting_iteration(
 
         assert await waiting is None
         assert await next_of(listening) is None
-        await nobody_listens(admin, calm)
+        await no_client_is_subscribed(admin, calm)
 
 
 @pytest.mark.parametrize("client_kind", CLIENT_KINDS)
@@ -212,7 +214,7 @@ async def test_listener_ends_when_its_client_closes(
         await got(hr.close())
 
         assert await waiting is None
-        await nobody_listens(admin, calm)
+        await no_client_is_subscribed(admin, calm)
 
 
 @pytest.mark.parametrize("client_kind", CLIENT_KINDS)
@@ -230,7 +232,7 @@ async def test_with_statement_closes_the_listener(
 
         assert await next_of(listening) == "subscribed"
         assert await next_of(listening) is None
-        await nobody_listens(admin, calm)
+        await no_client_is_subscribed(admin, calm)
 
 
 async def test_cancelled_wait_loses_no_event(valkey_url: str, calm: Client) -> None:

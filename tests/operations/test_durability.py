@@ -300,7 +300,10 @@ def test_replica_confirms_a_put() -> None:
             redis.Redis(port=replica) as copy,
             headrace.connect(f"redis://{HOST}:{primary}", timeout=2, durability=1) as hr,
         ):
-            until(lambda: copy.info("replication")["master_link_status"] == "up", "it copies")
+            until(
+                lambda: copy.info("replication")["master_link_status"] == "up",
+                "the replica is connected",
+            )
             job_id = hr.queue("mail").put(1)
             assert copy.exists(hr.core.key(0, f"job:{job_id}"))
             with pytest.raises(NotDurable, match="1 of 2 replicas") as unsure:
@@ -402,7 +405,10 @@ def test_call_is_repeated_if_the_primary_becomes_a_replica_while_it_waits() -> N
             def demote_and_promote() -> None:
                 until(lambda: admin.info("clients")["blocked_clients"] == 1, "the put waits")
                 admin.replicaof(HOST, 1)
-                until(lambda: "errorstat_READONLY" in admin.info("errorstats"), "it is repeated")
+                until(
+                    lambda: "errorstat_READONLY" in admin.info("errorstats"),
+                    "the client repeats the put",
+                )
                 repeated.set()
                 admin.config_set("appendfsync", "always")
                 admin.replicaof("NO", "ONE")

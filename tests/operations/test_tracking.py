@@ -100,7 +100,9 @@ async def test_reconnected_listener_reports_nothing_if_nothing_happened(
         await interrupt(admin, calm)
         waiting = asyncio.ensure_future(next_of(listening))
         await heard_by(1, admin, calm)
-        await asyncio.to_thread(until, lambda: listening._state.checked, "it knows it all")
+        await asyncio.to_thread(
+            until, lambda: listening._state.checked, "the listener has checked the log"
+        )
         mail.put("y", id="x")
         assert (await waiting).kind == "put"
     await got(listening.close())

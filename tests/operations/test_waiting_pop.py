@@ -1,4 +1,4 @@
-"""Waiting for work does not poll: a notice ends it, or the time at which the next job is due."""
+"""A waiting pop does not poll: it wakes up after a notice, or when the next job is due."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def test_waiting_pop_returns_at_once_after_a_put_with_few_commands(
         assert time.monotonic() - started < popping.SAFETY_POLL / 2
 
     calls = [line for line in sent if line.startswith("FCALL")]
-    # One put; one pop before the subscription, one after it, and one after the notice if needed.
+    # One put, one pop before the subscription, one pop after it, and one more after the notice if
+    # the second pop found no job.
     assert 3 <= len(calls) <= 4
 
 
@@ -64,7 +65,9 @@ def test_pop_without_a_timeout_waits_through_empty_polls(
         with meanwhile(lambda: ids(queue.pop("w", wait=None))) as popped:
             until_listened_to(hr, "queue:mail")
             before = calls()
-            until(lambda: calls() > before + 20, "it has looked twenty times")
+            until(
+                lambda: calls() > before + 20, "the waiting pop has called the script twenty times"
+            )
             assert not popped.done()
             job_id = queue.put("x")
 
@@ -79,7 +82,7 @@ def test_of_two_that_wait_one_gets_the_job_and_the_other_waits_on(hr: Client, qu
     ):
         until_listened_to(hr, "queue:mail", listeners=2)
         first = queue.put("x")
-        until(lambda: one.done() or other.done(), "one has it")
+        until(lambda: one.done() or other.done(), "one of the two pops has returned")
         assert not (one.done() and other.done())
         second = queue.put("y")
 

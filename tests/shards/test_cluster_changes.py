@@ -78,12 +78,12 @@ async def test_waiting_pop_is_woken_by_a_moved_shard(
         async with opened(kind, cluster_url, namespace=name, library=None) as hr:
             waiting = asyncio.ensure_future(waiting_pop(hr))
             await asyncio.to_thread(
-                until, lambda: is_listened_to(calm, "queue", "mail"), "it waits"
+                until, lambda: is_listened_to(calm, "queue", "mail"), "the pop waits"
             )
             nodes.move(slot(hr, 3))
             calm.queue("mail").counts()
             await asyncio.to_thread(
-                until, lambda: is_listened_to(calm, "queue", "mail"), "it waits again"
+                until, lambda: is_listened_to(calm, "queue", "mail"), "the pop waits again"
             )
             began = time.monotonic()
 
@@ -180,7 +180,7 @@ async def test_dead_node_is_reported_after_the_retry_time(kind: str, mortal: str
         with pytest.raises(ServerUnavailable) as away:
             await got(hr.queue("mail").put("x", id=job_id))
         assert away.value.maybe_done is False
-        assert 0.15 < time.monotonic() - began < 5  # the pauses vary by half
+        assert 0.15 < time.monotonic() - began < 5  # each pause varies by up to half
 
         leases = await popped_from_the_living(hr, alive[0])
         assert leases

@@ -116,7 +116,7 @@ async def test_listed_jobs_are_in_the_order_of_time(hr: Any, calm: Client, clock
 async def test_the_most_frequent_failures_are_those_of_all_shards_together(
     hr: Any, calm: Client
 ) -> None:
-    """Here every shard has a most frequent type of its own, and another one leads in all."""
+    """The most frequent type of all shards together is not the most frequent type of any shard."""
     by_shard = ids_by_shard(calm, [f"job {number}" for number in range(400)])
     for shard, ids in by_shard.items():
         calm.queue("mail").put_many([Put(1, id=job_id) for job_id in ids[:5]])

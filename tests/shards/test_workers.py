@@ -83,7 +83,7 @@ async def test_holder_is_notified_on_every_shard(hr: Any, calm: Client) -> None:
 
         calm.timeout(job_id)
 
-        await asyncio.to_thread(until, lambda: len(heard) == number, "it hears")  # noqa: B023
+        await asyncio.to_thread(until, lambda: len(heard) == number, "the holder is notified")  # noqa: B023
         assert time.monotonic() - began < SOON
     assert (heard, {lease.taken for lease in leases}) == (ids, {"lost"})
     await got(watch.close())
@@ -92,7 +92,9 @@ async def test_holder_is_notified_on_every_shard(hr: Any, calm: Client) -> None:
 async def test_waiting_pop_is_woken_by_any_shard(hr: Any, calm: Client) -> None:
     for job_id in one_for_each_shard(calm):
         waiting = asyncio.ensure_future(waiting_pop(hr))
-        await asyncio.to_thread(until, lambda: is_listened_to(calm, "queue", "mail"), "it waits")
+        await asyncio.to_thread(
+            until, lambda: is_listened_to(calm, "queue", "mail"), "the pop waits"
+        )
         began = time.monotonic()
 
         calm.queue("mail").put(1, id=job_id)
@@ -122,7 +124,7 @@ async def test_events_are_followed_on_every_shard(hr: Any, calm: Client) -> None
     following = asyncio.ensure_future(follow(hr, seen, len(ids)))
     for number, job_id in enumerate(ids, 1):
         calm.queue("mail").put(1, id=job_id)
-        await asyncio.to_thread(until, lambda: len(seen) == number, "it is seen")  # noqa: B023
+        await asyncio.to_thread(until, lambda: len(seen) == number, "the event is received")  # noqa: B023
     await following
     assert seen == ids
 

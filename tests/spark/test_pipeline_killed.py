@@ -122,7 +122,7 @@ def test_lake_equals_log_after_sync_is_killed_repeatedly(
             for _ in range(KILLS):
                 with a_life_of_sync(valkey_url, hr.core.namespace, place) as life:
                     assert life.stdout is not None
-                    assert life.stdout.readline(), "it ended by itself"
+                    assert life.stdout.readline(), "the sync exited before it was killed"
                     with pytest.raises(subprocess.TimeoutExpired):
                         life.wait(chance.uniform(0, LONGEST_LIFE))
                 expect_proof(hr, Lake.open(LocalFiles(place)))

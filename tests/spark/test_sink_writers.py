@@ -45,7 +45,7 @@ def options(hr: Client, valkey_url: str) -> dict[str, str]:
 
 
 def moved(value: T) -> T:
-    """Return a pickled copy of an object, which is what another process gets."""
+    """Return a copy of an object by pickling it, as Spark does for another process."""
     found: T = pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
     return found
 

@@ -134,7 +134,7 @@ def test_restarted_stream_continues_in_bounded_steps(
 ) -> None:
     fill(client, {0: 5, 1: 30, 3: 9})
     stream = stream_of(spark, valkey_url, client, maxEventsPerTrigger=20)
-    # Fair shares: 5, 7 and 8, then the rest, bounded again.
+    # The first batch has 5, 7 and 8 events of the three shards; the next batch is bounded too.
     assert sizes(drained(stream, tmp_path)) == [20, 20, 4]
     assert sizes(drained(stream, tmp_path)) == []
     fill(client, {2: 3}, queue="reports")

@@ -39,7 +39,7 @@ class Nodes:
         for first, last, (_, owner, *_), *_ in self._ask(port, "CLUSTER SLOTS"):
             if first <= slot <= last:
                 return int(owner)
-        raise AssertionError(f"nobody has slot {slot}")
+        raise AssertionError(f"no node owns slot {slot}")
 
     def mislead(self, port: int, slot: int, owner: int) -> None:
         """Make one node believe that another node owns a slot."""
@@ -51,7 +51,7 @@ class Nodes:
 
         A node that has not learned of the last move may undo the next one, and drop the keys.
         """
-        until(self._agree, "all nodes know the last move")
+        until(self._agree, "all nodes know the owner of each slot")
         source = self.of(slot)
         target = target or next(port for port in self.by_port if port != source)
         ids = {port: self._ask(port, "CLUSTER MYID").decode() for port in self.by_port}

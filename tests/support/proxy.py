@@ -1,7 +1,7 @@
-"""A proxy to a server that breaks connections where a test says.
+"""A proxy to a server that breaks a connection at a moment that the test chooses.
 
-It breaks before a request arrives, or after the server has handled it but before the answer is
-back.
+The moment is before the server receives a request, or after the server has handled the request
+and before the client has received the answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Cut:
 
 
 class Way:
-    """The proxy, on a unix socket. One thread accepts clients, two serve each."""
+    """The proxy, on a unix socket. One thread accepts clients, and two threads serve each."""
 
     def __init__(self, server: Path, home: Path) -> None:
         self.path = home / "way.sock"
@@ -60,8 +60,8 @@ class Way:
     ) -> None:
         """Break the connection once, at the request that contains these bytes.
 
-        LATE holds back half of the answer until `meanwhile` returns; TOGETHER holds back all of it
-        until more comes.
+        The moment LATE does not break the connection, but holds back half of the answer until
+        `meanwhile` returns. TOGETHER holds back the whole answer until more data arrives.
         """
         assert moment in (*MOMENTS, LATE, TOGETHER)
         words = mark.encode() if isinstance(mark, str) else mark

@@ -28,7 +28,7 @@ from headrace.local_server.scratch import (
 
 HOST = "127.0.0.1"
 SLOTS = 16384
-# Options for a node of a Cluster; a replica need not wait for others.
+# Options for a node of a Cluster. The primary starts a sync without waiting for more replicas.
 CLUSTER_NODE = ("--cluster-enabled", "yes", "--repl-diskless-sync-delay", "0")
 # Options for a server without server functions, such as Redis 6.
 WITHOUT_FUNCTIONS = tuple(
@@ -154,7 +154,7 @@ def _says(port: int, section: str, words: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TlsServer:
-    """A TLS server with one user, who has a password."""
+    """A TLS server with one user and the user's password."""
 
     url: str
     ca: Path
@@ -230,13 +230,14 @@ def listen(
 
 def _listen(servers: ExitStack, command: Sequence[str], port: int) -> int:
     home = servers.enter_context(scratch_directory())
-    # The server answers on its socket once it has the port; on the port another might answer.
+    # Wait on the Unix socket, which the server opens after the port. On the port, another process
+    # might answer.
     servers.enter_context(running_server(home, [*command, str(port)], home / server_process.SOCKET))
     return port
 
 
 def _free_port() -> int:
-    """Return a free port such that the one 10,000 above it, for the Cluster bus, is free too.
+    """Return a free port whose port for the Cluster bus, 10,000 higher, is free too.
 
     Both are below the range from which the system takes the ports of outgoing connections.
     """

@@ -17,7 +17,7 @@ def serving(hr: Client, worker: str, *queues: Queue) -> Session:
 
 
 def lapse(clock: Clock, *alive: Session) -> None:
-    """Let every session expire but the given ones, which are renewed."""
+    """Let all sessions expire except the given sessions, which are renewed."""
     for _ in range(3):
         clock.tick(TTL / 3)
         for session in alive:

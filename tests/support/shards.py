@@ -11,7 +11,7 @@ from headrace.engine.call import Call, build
 from headrace.operations.requests import ask
 from headrace.transport.drive import drive
 
-SOON = 4.0  # seconds; shorter than the slow poll that would find the job in any case
+SOON = 4.0  # seconds; shorter than the interval after which a waiting pop checks without a notice
 
 
 def ids_by_shard(hr: Client, ids: Iterable[str]) -> dict[int, list[str]]:

@@ -13,7 +13,7 @@ from headrace.telemetry.metrics_process import MetricFiles, registry_of
 def test_empty_metric_file_is_skipped(
     tmp_path: Path,
 ) -> None:
-    """A process creates its file before it has content, and may be killed right then."""
+    """A process may be killed after it has created its file and before it has written to it."""
     written = MmapedDict(str(tmp_path / "counter_1.db"))
     written.write_value(mmap_key("runs", "runs_total", [], [], "about"), 3.0, 0.0)
     written.close()

@@ -1,11 +1,11 @@
-"""Without the extra everything but telemetry works, and telemetry says what is missing."""
+"""If the extra is missing, only telemetry fails, with an error that names the extra."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-# An interpreter in which the packages of the extra are not there.
+# Simulates an interpreter without the packages of the extra.
 WITHOUT = """
 import sys
 

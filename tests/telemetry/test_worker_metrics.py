@@ -44,7 +44,7 @@ def port_of(work: Work) -> int:
 
 
 def start(site: Site, *options: str) -> tuple[Work, int]:
-    # A killed worker may leave its directory behind, so it is created in that of the test.
+    # A killed worker may leave a temporary directory, so it uses the directory of the test.
     home, spans = str(site.home), str(site.home / "spans")
     work = site.work("--metrics-port", "0", *options, app=SHOP, SHOP_SPANS=spans, TMPDIR=home)
     return work, port_of(work)
@@ -106,13 +106,13 @@ def test_runs_are_counted_by_task_queue_and_outcome_over_all_processes(site: Sit
 def test_dead_process_leaves_its_counters_but_not_its_gauges(site: Site) -> None:
     work, port = start(site, "--processes", "1")
     site.put_many(3, "in_loop")
-    until(lambda: value(port, "letters_total{}") == 3, "three are counted")
+    until(lambda: value(port, "letters_total{}") == 3, "three letters are counted")
     files = {file.name for file in directory_of(work).iterdir()}
 
     site.hr.queue("default").put({"task": "die"}, retries=0)
     until(lambda: "worker process died" in work.log(), "the death is logged")
     site.put_many(2, "in_loop")
-    until(lambda: value(port, "letters_total{}") == 5, "five are counted")
+    until(lambda: value(port, "letters_total{}") == 5, "five letters are counted")
 
     samples = scrape(port)
     assert samples["headrace_runs_total{outcome=completed,queue=default,task=in_loop}"] == 5
@@ -122,7 +122,10 @@ def test_dead_process_leaves_its_counters_but_not_its_gauges(site: Site) -> None
 
 def test_metrics_server_that_died_is_restarted_at_the_same_port(site: Site) -> None:
     work, port = start(site)
-    until(lambda: value(port, "headrace_processes{}") == 1, "it serves")
+    until(
+        lambda: value(port, "headrace_processes{}") == 1,
+        "the metrics server counts the worker process",
+    )
 
     os.kill(server_pid(work), signal.SIGKILL)
 

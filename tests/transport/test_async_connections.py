@@ -92,7 +92,7 @@ async def test_following_the_log_does_not_block_other_calls(ahr: AsyncClient, wa
         return ""
 
     followers = [asyncio.ensure_future(first_event()) for _ in range(MOST_IN_USE + 5)]
-    await asyncio.to_thread(until, lambda: blocked() >= len(followers), "all of them wait")
+    await asyncio.to_thread(until, lambda: blocked() >= len(followers), "all followers wait")
     assert not any(follower.done() for follower in followers)
 
     await ahr.queue("mail").put("x")
@@ -148,7 +148,7 @@ async def test_only_a_few_idle_subscriptions_are_kept(ahr: AsyncClient, valkey_u
 async def test_pop_waiting_while_the_client_closes_leaves_no_connection(way: Way) -> None:
     hr = await connected(way)
     waiting = asyncio.ensure_future(hr.queue("mail").pop("w", wait=20))
-    await asyncio.to_thread(until, lambda: way.clients() == 2, "it listens")
+    await asyncio.to_thread(until, lambda: way.clients() == 2, "the listener is connected")
 
     await hr.close()
     await hr.queue("mail").put("x")

@@ -1,4 +1,4 @@
-"""Connections and subscriptions, if events happen in an unfortunate order."""
+"""Connections and subscriptions survive events in an unfortunate order."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def maker(url: str) -> Callable[[], Any]:
     return AsyncConnectionPool.from_url(url, protocol=2).make_connection
 
 
-async def until_nobody_is_connected(way: Way) -> None:
-    await asyncio.to_thread(until, lambda: way.clients() == 0, "nobody is connected")
+async def until_no_client_is_connected(way: Way) -> None:
+    await asyncio.to_thread(until, lambda: way.clients() == 0, "no client is connected")
 
 
 async def until_cut(way: Way) -> None:
-    await asyncio.to_thread(until, lambda: way.cuts > 0, "the server has been asked")
+    await asyncio.to_thread(until, lambda: way.cuts > 0, "the proxy has cut the connection")
 
 
 # Connections.
@@ -91,7 +91,7 @@ async def test_connection_cancelled_while_opening_leaves_no_socket(way: Way) -> 
     held.set()
 
     assert (opening.cancelled(), connection.is_open) == (True, False)
-    await until_nobody_is_connected(way)
+    await until_no_client_is_connected(way)
 
 
 async def test_connection_closed_right_after_opening_is_noticed(
@@ -169,8 +169,9 @@ def test_subscription_ended_by_another_thread_returns_at_once(
             ending = threading.Thread(target=subscription.end)
             ending.start()
             until(lambda: subscription.ended, "the subscription has ended")
-            ending.join(0.2)  # It is finished by then unless it waits for this thread.
-            # If it had closed its socket, one of these would have the same file number now.
+            # The thread has ended by then unless it waits for this thread.
+            ending.join(0.2)
+            # If the subscription had closed its socket, a new socket would get its file number.
             taken.extend(socket.socketpair() for _ in range(8))
             woken.extend(poll.poll(1000))
 
@@ -252,7 +253,7 @@ async def test_subscription_cancelled_while_subscribing_leaves_no_connection(
     held.set()
 
     assert (subscribing.cancelled(), subscription.broken) == (True, True)
-    await until_nobody_is_connected(way)
+    await until_no_client_is_connected(way)
 
 
 @pytest.mark.parametrize("mark", [b"SETINFO", b"SSUBSCRIBE"])
@@ -276,7 +277,9 @@ async def test_subscription_that_loses_a_node_while_subscribing_is_broken(
         await until_cut(way)
 
         first.close()
-        await asyncio.to_thread(until, lambda: first.clients() == 0, "the first has gone")
+        await asyncio.to_thread(
+            until, lambda: first.clients() == 0, "the first client is disconnected"
+        )
         if mark == b"SETINFO":
             held.set()
         async with asyncio.timeout(4):
@@ -285,7 +288,7 @@ async def test_subscription_that_loses_a_node_while_subscribing_is_broken(
 
         assert subscription.broken
         assert isinstance(subscription.cause, (RedisConnectionError, OSError))
-        await until_nobody_is_connected(way)
+        await until_no_client_is_connected(way)
 
 
 def shard_on(topology: Topology[Any], name: str) -> int:
@@ -302,7 +305,7 @@ def test_error_instead_of_a_pong_breaks_a_subscription(
         on(valkey_url.replace("unix://", "unix://mute:secret@")), ((0, CHANNEL),)
     )
 
-    until(lambda: not subscription.receive(1) and subscription.broken, "it is broken")
+    until(lambda: not subscription.receive(1) and subscription.broken, "the subscription is broken")
 
     assert "ping" in str(subscription.cause).lower()
     admin.execute_command("ACL", "DELUSER", "mute")

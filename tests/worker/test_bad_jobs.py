@@ -53,7 +53,7 @@ def test_unreadable_payloads_pushed_to_ingress_fail(site: Site) -> None:
         kind, message = failure_of(job)
         assert kind in ("Malformed", "WrongArguments", "UnreadableData"), (what, kind, message)
         assert message, what
-        # Another worker may be able to read it, so it is retried unless it is malformed.
+        # A job is retried unless it is malformed, because another worker may be able to read it.
         assert (job.attempt == 1) == (kind == "Malformed"), what
     assert "died" not in work.log()
 

@@ -41,7 +41,7 @@ def test_server_that_cannot_confirm_outcomes_is_named_in_the_log(site: Site) -> 
     work = site.work(SHOP_DURABLE="1")
     job_id = site.put("quick")
 
-    until_now(lambda: "set appendonly yes" in work.log(), "the worker says what is missing")
+    until_now(lambda: "set appendonly yes" in work.log(), "the worker logs the missing setting")
     assert site.job(job_id).state == "waiting"
     assert "Traceback" not in work.log()
 

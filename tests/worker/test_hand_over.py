@@ -45,7 +45,7 @@ async def test_idle_worker_gets_jobs_by_hand_over_and_releases_jobs_without_a_no
         kinds = [event.kind async for event in client.events() if event.job_id == handed]
         assert (kinds, runs) == (["put", "popped", "completed"], [(handed, 1)])
 
-        # This job looks as if it was handed over and the notice was lost.
+        # Simulate a job that was handed over to the worker and whose notice was lost.
         unnoticed = await client.queue("other").put("x")
         await client.queue("other").pop("w", lease=math.inf)
         worker._suspect_unknown()

@@ -106,7 +106,7 @@ def test_killed_idle_process_does_not_cost_the_next_job_an_attempt(site: Site) -
 
 @pytest.mark.parametrize("has_pidfd", [True, False])
 async def test_death_watch_calls_back_once(
-    has_pidfd: bool,  # noqa: FBT001 - a column of the table
+    has_pidfd: bool,  # noqa: FBT001 - a parameter of the test
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not has_pidfd:

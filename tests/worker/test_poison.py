@@ -50,7 +50,7 @@ def test_jobs_that_run_next_to_a_poison_job_complete(site: Site) -> None:
         [{"task": "brief", "args": {"seconds": 0.05}}] * 100, retries=2
     )
     site.wait_for("failed", poison)
-    # It may be released more often, but it ran four times.
+    # The job ran four times. A worker may also have released it before it ran.
     assert site.kinds(poison).count("lost") == 3
     site.wait_for("complete", *innocents)
     assert_done_once(site, innocents)
@@ -62,7 +62,7 @@ HANGS = {"gate": "never", "gate_sync": "never", "gate_in_c": "pipe", "gate_isola
 def test_hanging_jobs_fail_with_timeout_and_free_their_slots(site: Site) -> None:
     os.mkfifo(site.home / "pipe")
     site.work("-c", "4")
-    # More hanging jobs than threads: an abandoned thread is replaced.
+    # More jobs hang than the worker has threads, so the worker must replace abandoned threads.
     for number in range(3):
         hung = [
             site.queue.put(

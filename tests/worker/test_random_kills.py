@@ -20,7 +20,7 @@ OPTIONS = ("--processes", "2", "-c", "20", "--session", "1")
 
 
 class Killer:
-    """Kills random parts of a group of workers and restarts what is gone."""
+    """Kills random processes of several workers, and replaces workers that have ended."""
 
     def __init__(self, site: Site, seed: int) -> None:
         self._site = site

@@ -15,7 +15,7 @@ def test_cancelled_job_stops_and_frees_its_slot(site: Site, task: str) -> None:
     job_id = site.put(task, name="never")
     [note] = site.wait_for_notes(1, "begun")
     site.hr.cancel(job_id)
-    # With one slot, the next jobs complete only if the slot is free again.
+    # The worker has one slot, so the next jobs complete only if the slot is free again.
     site.wait_for("complete", site.put("quick"), site.put("sync"))
     if task == "gate":
         assert [one.id for one in site.notes("cancelled")] == [job_id]

@@ -135,7 +135,7 @@ def test_process_is_recycled_after_max_jobs_or_max_memory(
 def test_slow_jobs_are_spread_over_workers_even_after_quick_jobs(site: Site) -> None:
     works = [site.work("-c", "1") for _ in range(2)]
     site.wait_for("complete", *site.put_many(600, "quick"))
-    until(lambda: all(work.processes() for work in works), "both workers work")
+    until(lambda: all(work.processes() for work in works), "both workers have processes")
     ids = site.put_many(8, "brief", seconds=1.0)
     site.wait_for("complete", *ids)
     share = Counter(note.pid for note in site.notes("ran") if note.id in ids)
@@ -146,7 +146,7 @@ def test_slow_jobs_are_spread_over_workers_even_after_quick_jobs(site: Site) -> 
 def test_cron_task_is_put_once_with_several_processes(site: Site, tmp_path: Path) -> None:
     (tmp_path / "clockwork.py").write_text(CLOCKWORK)
     work = site.work("--processes", "3", app="clockwork:app", cwd=tmp_path)
-    until(lambda: work.log().count("working") == 3, "all processes work")
+    until(lambda: work.log().count("working") == 3, "all three processes have started")
     [schedule] = site.hr.schedules.list()
     assert (schedule.id, schedule.cron) == ("cron:tick", "* * * * *")
 
@@ -162,15 +162,15 @@ def test_cron_task_is_put_once_with_several_processes(site: Site, tmp_path: Path
 def test_later_worker_keeps_a_cron_schedule_unless_it_changed(site: Site, tmp_path: Path) -> None:
     (tmp_path / "clockwork.py").write_text(CLOCKWORK)
     first = site.work(app="clockwork:app", cwd=tmp_path)
-    until(lambda: "working" in first.log(), "the first works")
+    until(lambda: "working" in first.log(), "the first worker has started")
     [before] = site.hr.schedules.list()
     second = site.work(app="clockwork:app", cwd=tmp_path)
-    until(lambda: "working" in second.log(), "the second works")
+    until(lambda: "working" in second.log(), "the second worker has started")
     [after] = site.hr.schedules.list()
     assert (after.next, after.made) in ((before.next, before.made), (after.next, before.made + 1))
 
     (tmp_path / "clockwork.py").write_text(CLOCKWORK.replace("* * * * *", "30 4 * * *"))
     third = site.work(app="clockwork:app", cwd=tmp_path)
-    until(lambda: "working" in third.log(), "the third works")
+    until(lambda: "working" in third.log(), "the third worker has started")
     [changed] = site.hr.schedules.list()
     assert changed.cron == "30 4 * * *"

@@ -109,7 +109,8 @@ def test_worker_runs_scripts_if_the_server_refuses_functions(
         with redis.Redis.from_url(server.url) as admin:
             admin.function_flush()
             work = site.work(url=user_without(server.url, *refused))
-            # The test's own client, which could load the functions, makes no call before that.
+            # Until the worker runs scripts, the client of the test must make no call, because a
+            # call would load the functions.
             until(
                 lambda: "cmdstat_evalsha" in admin.info("commandstats"), "the worker runs scripts"
             )

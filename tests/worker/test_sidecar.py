@@ -18,7 +18,7 @@ from tests.support.servers import until
 pytestmark = pytest.mark.namespace(server_clock=True)
 
 
-# Has a sidecar, and carries out the commands on its stdin, one a line; answers each with its name.
+# A program with a sidecar. It executes one command per line of stdin, and prints its name.
 OWNER = """
 import os, sys
 from headrace.worker.sidecar import SidecarSession

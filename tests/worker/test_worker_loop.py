@@ -1,4 +1,4 @@
-"""The main loop of a worker: queues that remove popped jobs, and exceptions that spread."""
+"""The main loop of a worker: queues that remove popped jobs, and exceptions that end the loop."""
 
 from __future__ import annotations
 

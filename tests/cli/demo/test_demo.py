@@ -49,7 +49,7 @@ from headrace.cli.main import main
 main()
 """
 JOBS = 400
-# Suggested commands that end on their own; top does without a terminal.
+# Suggested commands that exit without input. If there is no terminal, top exits too.
 ASKED = ("failures", "job", "retry", "top")
 BEGUN = datetime(2026, 11, 15, tzinfo=UTC)
 

@@ -64,7 +64,7 @@ async def test_a_job_is_handed_over_once(hr: Any, calm: Client, way: Way, moment
 
     assert way.cuts == 1
     assert happened(calm)[3:] == ["put", "popped"]
-    assert calm.job(job_id).state == "running"  # type: ignore[union-attr]  # it is there
+    assert calm.job(job_id).state == "running"  # type: ignore[union-attr]  # the job exists
 
 
 @pytest.mark.parametrize("policy", POLICIES)

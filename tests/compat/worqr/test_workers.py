@@ -1,4 +1,4 @@
-"""Workers: kept alive, failed by themselves and by others, and what happens to their tasks."""
+"""Workers are kept alive, or fail and return their tasks."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def prepare_for_observer(hr: Client) -> None:
 
 
 def observe(hr: Client, writer: Client) -> None:
-    """Make every kind of call that an observer may make; `writer` makes the changes it sees."""
+    """Make every kind of call that an observer may make, while `writer` changes data."""
     mail = hr.queue("mail")
     assert mail.counts().waiting == mail.jobs("waiting").total == mail.length() - 3
     for state in ("scheduled", "blocked", "running", "failed", "complete"):

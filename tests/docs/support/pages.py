@@ -132,7 +132,7 @@ def same(printed: str, said: str) -> bool:
 
 
 def missing(log: str, said: str) -> list[str]:
-    """Return the lines that a page shows of a worker's log and that are not in the log."""
+    """Return the lines that a page shows as a worker's log but that the log does not contain."""
     written = _shapes(log)
     return [shape for shape in _shapes(said) if not any(_fits(line, shape) for line in written)]
 

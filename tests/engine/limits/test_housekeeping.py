@@ -1,4 +1,4 @@
-"""Housekeeping of lanes: any call may do it, also one for another queue."""
+"""Every call does some housekeeping of lanes, even a call for another queue."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ def test_peek_shows_no_job_of_a_key_at_or_over_its_limit(queue: Queue) -> None:
 
 
 def pop_once(hr: Client, queue: Queue, count: int) -> list[Any]:
-    """Make one call; a client would continue."""
+    """Call the script once, even if the reply asks a client to call again."""
     call: Call[list[Any]] = build(
         "pop",
         list,

@@ -1,4 +1,4 @@
-"""holds: a worker that may have missed a notice asks which of its leases are still valid."""
+"""check_leases: a worker that may have missed a notice asks which leases are still valid."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_entry_of_a_write_expires_after_7_days_and_of_a_stream_after_a_year(
 def test_entry_does_not_expire_before_its_jobs_are_published(hr: Client, clock: Clock) -> None:
     sink = SinkScripts(hr, shard=0)
     sink.stage_and_commit("t", "a")
-    # This imitates another shard that has not published yet: the shard does not know it is alone.
+    # Simulate a second shard that has not published yet: the metadata names two shards.
     hr.core.transport.send([(0, ("HSET", hr.core.key(0, "meta"), "shards", "2"))])
     sink.publish_all("t")
     clock.tick(30 * 86_400)

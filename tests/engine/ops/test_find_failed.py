@@ -135,7 +135,7 @@ FILTERS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def eight_of_a_kind(hr: Client, clock: Clock) -> datetime:
-    """Make jobs a to h for each type, queue and tag, which fail one second after the other."""
+    """Fail jobs a to h of all types, queues and tags, one second after the other."""
     first = clock.now
     for number, job_id in enumerate("abcdefgh"):
         tags = ["vip", "late"] if job_id in "abef" else ["late"]
@@ -194,7 +194,7 @@ async def test_filters_look_through_many_that_do_not_match(calm: Client, any_cli
 async def test_job_that_fails_meanwhile_is_not_processed_twice(
     calm: Client, clock: Clock, any_client: Any, call: str
 ) -> None:
-    """Workers fail the retried jobs at once; the call terminates all the same."""
+    """The call terminates even if workers fail the retried jobs at once."""
     ids = failed_one_by_one(calm, clock, 30)
     calm.queue("mail").put_many([Put(0, id=f"new {n}") for n in range(30)])
 
@@ -292,7 +292,7 @@ async def test_types_are_shown_with_their_newest_failure(
         {"queue": ""},
         {"tag": 5},
         {"since": 5},
-        {"since": datetime(2026, 1, 1)},  # noqa: DTZ001 - that is what is wrong
+        {"since": datetime(2026, 1, 1)},  # noqa: DTZ001 - a time without a zone is invalid
         {"until": "2026-01-01"},
         {"count": 0},
         {"count": 2.5},

@@ -123,16 +123,16 @@ def got_something(hr: Client, queue: Queue, _clock: Clock) -> None:
 WAITS: dict[str, Callable[[Client, Queue, Clock], object]] = {
     "the offer has ended": later,
     "the session has ended": lambda hr, *_: hr.workers.end("w"),
-    "the session has lapsed": lambda _hr, _queue, clock: clock.tick(3),
+    "the session has expired": lambda _hr, _queue, clock: clock.tick(3),
     "the queue is paused": lambda _hr, queue, _clock: queue.pause(),
     "all queues are paused": lambda hr, *_: hr.config.set("paused", True),
     "the queue is limited": lambda _hr, queue, _clock: queue.configure(concurrency=5),
-    "sessions do not count there": lambda _hr, queue, _clock: queue.configure(session="none"),
-    "the worker got something else": got_something,
-    "something waits": lambda hr, *_: make(hr, "x", "y"),
-    "something is due": due,
-    "a lease has ended": late,
-    "somebody has pushed": lambda hr, *_: hr.core.transport.send(
+    "the queue ignores sessions": lambda _hr, queue, _clock: queue.configure(session="none"),
+    "the worker popped another job": got_something,
+    "another job waits": lambda hr, *_: make(hr, "x", "y"),
+    "another job is due": due,
+    "a lease has expired": late,
+    "another program pushed a payload": lambda hr, *_: hr.core.transport.send(
         [(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "x"))]
     ),
 }
@@ -224,7 +224,7 @@ def offers(hr: Client) -> Any:
 
 
 def without_offer(hr: Client) -> dict[str, Any]:
-    """Return the content of the namespace but the offer and the sessions, which have tokens."""
+    """Return the content of the namespace without the offer and the sessions with their tokens."""
     prefix = hr.core.key(0, "")
     seen = {name.removeprefix(prefix): value for name, value in dump(hr).items()}
     kind, fields = seen["settings:mail"]
@@ -375,10 +375,10 @@ def test_hand_over_equals_put_and_pop(
             elif handed:
                 pop(queue, offer=0)
             assert hr.audit().balanced
-            # The unused offer is still there.
+            # Delete the unused offer, which the other dump does not contain.
             hr.core.transport.send([(0, ("HDEL", hr.core.key(0, "settings:mail"), "idle"))])
             seen = dump(hr)
         dumps.append({name: value for name, value in seen.items() if "session" not in name})
     assert dumps[0] == dumps[1]
-    # A large job takes the general path and waits as usual. So does a job that must not be lost.
+    # A large job and a job without retries are not handed over.
     assert handed == (len(data) <= 1024 and own.get("retries") != 0)

@@ -268,9 +268,9 @@ def test_conflicting_change_is_refused_and_changes_nothing(hr: Client, queue: Qu
 def test_two_changes_at_once_are_both_made(
     hr: Client, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another client changes the schedule between read and write; the call reads it again."""
+    """A call whose schedule changes between its read and its write reads the schedule again."""
     queue.schedule("tick", "x", every=60)
-    from headrace.operations import schedules  # noqa: PLC0415 - to be patched
+    from headrace.operations import schedules  # noqa: PLC0415 - the test replaces its function
 
     write = schedules._write
     others = [lambda: hr.schedules.update("tick", priority=7)]
@@ -324,7 +324,7 @@ def test_deleting_a_queue_deletes_its_schedules(hr: Client, queue: Queue, clock:
     }
 
 
-# the shard of its jobs
+# the shard of the jobs of a schedule
 
 
 @pytest.mark.parametrize(

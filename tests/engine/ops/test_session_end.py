@@ -21,7 +21,7 @@ def tasks(hr: Client) -> Queue:
 
 
 def end(hr: Client, worker: str, by: str) -> None:
-    """End the session of a worker, by itself or by an operator."""
+    """End the session of a worker, as the worker or as an operator."""
     if by == "operator":
         hr.workers.end(worker)
     else:

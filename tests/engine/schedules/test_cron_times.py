@@ -1,7 +1,8 @@
-"""The scripts find the times of the definition, which are also those of cronsim.
+"""The scripts find the same times as a definition in plain Python and as the package cronsim.
 
-Two readings of cronsim differ: it reads `5-5/2` as `5/2`, which continues to the end of the range;
-and where clocks change by half an hour (Lord Howe), it continues by the hour from the half hour.
+cronsim differs in two cases, which the tests exclude. It reads `5-5/2` as `5/2`, which continues
+to the end of the range. In a zone whose clocks change by half an hour (Lord Howe), it finds times
+at half past instead of at the full hour.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ZONES = [
     "Asia/Kathmandu",
 ]
 FIRST, LAST = datetime(2024, 1, 1, tzinfo=UTC), datetime(2045, 1, 1, tzinfo=UTC)
-# The table of a zone is limited; it always reaches this far from a timestamp.
+# The scripts know the clock changes of a zone for at least this long after a timestamp.
 FAR = timedelta(days=17 * 365)
 
 
@@ -50,7 +51,7 @@ def terms(least: int, most: int) -> st.SearchStrategy[str]:
 
 
 def fields(least: int, most: int, *, stars: int) -> st.SearchStrategy[str]:
-    """Return fields of which the given number out of ten are free."""
+    """Return cron fields. `stars` of ten fields begin with a star, the others restrict the time."""
     lists = st.lists(terms(least, most), min_size=1, max_size=3).map(",".join)
     free = st.one_of(st.just("*"), st.just("*"), st.integers(1, most).map(lambda n: f"*/{n}"))
     return st.integers(0, 9).flatmap(lambda drawn: free if drawn < stars else lists)
@@ -120,7 +121,10 @@ def test_times_match_the_definition(
 
 
 def as_cronsim(expression: str, zone: str, at: datetime, count: int) -> list[datetime]:
-    """In an hour that occurs twice, cronsim also returns times that have already passed."""
+    """Return the next times from cronsim, without the times before `at`.
+
+    In an hour that occurs twice, cronsim also returns times that have already passed.
+    """
     found: list[datetime] = []
     for local in CronSim(expression, at.astimezone(ZoneInfo(zone))):
         here = local.astimezone(UTC)
@@ -139,7 +143,7 @@ def test_times_match_another_implementation(
 ) -> None:
     expression, zone, at = question
     rule = parse(expression)
-    # Clocks change by half an hour there, and cronsim skips or repeats some of these minutes.
+    # On Lord Howe, clocks change by half an hour, and cronsim skips or repeats some minutes.
     if zone == LORD_HOWE and not rule.fixed and len(rule.hours) * len(rule.minutes) < 24 * 60:
         zone = "Europe/Berlin"
 

@@ -1,4 +1,4 @@
-"""A call for each operation that may change something, and a namespace in which it does."""
+"""A call for each operation that may change data, and a namespace in which each call does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DELAY = 60
 
 
 def prepare(hr: Client, clock: Clock) -> None:
-    """Make something for each call to change; the job "scheduled" becomes due."""
+    """Create the data that each call changes; the job "scheduled" becomes due."""
     one_in_every_state(hr, clock)
     hr.finish("running", "done")
     hr.queue("mail").put("held", id="held", priority=-1)

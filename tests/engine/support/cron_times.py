@@ -1,4 +1,4 @@
-"""The times of cron rules: as the scripts find them, and by their definition."""
+"""The times of cron rules: found by the scripts, and found by trying every minute."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from headrace.engine.source import source
 from headrace.engine.timestamps import EPOCH, moment
 
 MINUTE = timedelta(minutes=1)
-# The table of offsets starts this long before the given time.
+# The table of UTC offsets starts this long before the given time.
 LOOKS_BACK = timedelta(days=700)
 
-# This keeps the function of the only operation.
+# Lua code that stores the function of the only operation in a variable.
 CALLS_ONE = "local times local function register(_, _, callback) times = callback end"
 
 TIMES = source(

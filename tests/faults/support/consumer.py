@@ -1,6 +1,7 @@
 """A process of five workers that take and complete jobs until it is killed.
 
-Run as a program: URL, namespace, name of the process, file to note completed jobs in.
+The arguments of the program are the URL, the namespace, the name of the process, and the file in
+which the process records completed jobs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The scripts of feeds and their models, to which every call is made alike.
+"""The scripts of feeds and their models: every call is made on both, and the results compared.
 
-After every call the feeds, the messages on the channels and the log are compared with the models.
-While `connection.on`, every call is repeated as after a lost answer, and must change nothing.
+After every call, the feeds, the messages on the channels and the log are compared with the models.
+While `connection.on` is set, every call is repeated, and the repeated call must change nothing.
 """
 
 from __future__ import annotations

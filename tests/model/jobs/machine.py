@@ -1,7 +1,7 @@
 """The state machine: every operation that changes something, in any order, with any arguments.
 
-It has one rule, because Hypothesis leaves out most rules of a machine with many, and a queue
-without pop shows little.
+The machine has only one rule. If a machine has many rules, Hypothesis leaves out most of them in
+an example, and an example without pop would test little.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Machine(RuleBasedStateMachine):
     # selection
 
     def leased(self, which: list[int]) -> list[tuple[str, str]]:
-        """Return valid leases, then lost ones, newest first; make one if there is none."""
+        """Return the newest valid leases, then lost leases; pop jobs if no lease is valid."""
         running = {job.token for job in self.twin.model.jobs.values() if job.state == "running"}
         if not running:
             any(self.twin.pop(queue, WORKERS[0], count=2) for queue in self.queues)

@@ -20,8 +20,8 @@ Options = dict[str, Any]
 class Work(Moves):
     """The operations of producers and workers; an operator calls some of them without a token."""
 
-    # When something is due, if jobs that the last pop expired still count. The server may count
-    # them, because looking too early does no harm.
+    # The next due time if jobs that the last pop expired are included. The server may include
+    # these jobs, because a client that pops too early does no harm.
     foreseen = -1
 
     # put
@@ -146,7 +146,7 @@ class Work(Moves):
         secret: str,
         count: int,
         lease: int,
-        offer: int = 0,  # noqa: ARG002 - see test_hand_over
+        offer: int = 0,  # noqa: ARG002 - test_hand_over tests offers
     ) -> str | tuple[int, list[Job]]:
         rules, session = self.rules(queue), self.sessions.get(worker)
         if rules.session == "required" and not (

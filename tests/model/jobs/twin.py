@@ -1,7 +1,7 @@
-"""The job scripts and their model, to which every call is made alike.
+"""The job scripts and their model: every call is made on both, and the results are compared.
 
 `both` makes a call in the model and on the server and compares the answers. A refused call must
-change nothing. While `answers_get_lost`, neither may a repeated one.
+change nothing. While `answers_get_lost` is set, calls are repeated, and must change nothing then.
 """
 
 from __future__ import annotations

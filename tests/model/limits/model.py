@@ -128,7 +128,7 @@ class Model:
                     self.start(job, popped)
                 else:
                     held_back.append(job)
-        # They return to their lanes together: a lane that was empty takes the number of its first.
+        # All jobs return to their lanes together: an empty lane takes the number of its first job.
         for job in sorted(held_back, key=self.position):
             self.wait(job)
         while len(popped) < count:
@@ -155,7 +155,7 @@ class Model:
         return job.priority, job.seq
 
     def first_of_lanes(self, queue: str) -> list[Job]:
-        """A limit that stops the first of several equal jobs stops the others too."""
+        """Return the first job of each lane; the same limits apply to all jobs of a lane."""
         lanes = {job.lane: job for job in reversed(self.waiting(queue))}
         return list(lanes.values())
 

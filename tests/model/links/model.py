@@ -64,7 +64,7 @@ class Model:
                 return True
             if one not in seen:
                 seen.add(one)
-                # The job may be about to change its group.
+                # Ignore the present group of the job `name`, because the call may change it.
                 line += [
                     parent for parent in self._parents(one) if one[0] != MARK or parent != name
                 ]

@@ -59,6 +59,7 @@ PLAIN = [
 ]
 CASCADE = step("cancel", some, by_name=st.just({"cascade": True}))
 
-# If each call does little, a cascade may meet jobs that a failure has not reached yet.
+# `plain_steps` has no cascades. If each call updates only one dependent, a cascade may meet jobs
+# to which an earlier failure has not been applied yet.
 plain_steps = st.lists(st.one_of(*PLAIN), max_size=30)
 every_step = st.lists(st.one_of(*PLAIN, CASCADE), max_size=30)

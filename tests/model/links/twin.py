@@ -1,4 +1,4 @@
-"""The scripts of dependencies and their model; every step is compared, and repeated."""
+"""The scripts of dependencies and their model: every step is repeated, and compared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUPS = ("g", "h")
 class LinkTwin(Twin[Model]):
     """The server and the model of dependencies.
 
-    With `slow`, each script call follows up only one dependent, and a sweep does the others.
+    If `slow` is set, each call updates only one dependent, and a sweep updates the others.
     """
 
     def __init__(self, url: str, swaps: Swaps | None = None, *, slow: bool = False):
@@ -154,7 +154,7 @@ class LinkTwin(Twin[Model]):
 
 
 def smallest_steps(swaps: Swaps) -> Swaps:
-    """Return the same scripts, but each call follows up only one dependent."""
+    """Return a swap with which each call updates only one dependent."""
     text = swaps.get("update_dependents", source("lib/update_dependents").text)
     changed = text.replace("FOLLOW_AT_MOST = 256", "FOLLOW_AT_MOST = 1")
     assert changed != text

@@ -37,7 +37,7 @@ OTHER_OPTIONS: list[dict[str, Any]] = [
 def put(
     *ids: str, data: bytes = b"1", on_exists: str = "move", others: Any = None, **options: Any
 ) -> Call[Any]:
-    """Return a call that puts jobs under ids that may exist; `others` has an element per job."""
+    """Return a call that puts jobs under ids that may exist. `others` lists options per job."""
     items: list[Any] = [(job_id, data) for job_id in ids]
     if others:
         items = [(*item, *other) for item, other in zip(items, others, strict=True)]
@@ -91,7 +91,7 @@ def _after_puts(
         with listening(hr, url, "queue:mail") as others:
             for call in puts():
                 asked(user, call)
-            # A producer leaves it to others to move the waiting jobs into new lanes.
+            # A put of a producer does not move the waiting jobs into new lanes. A sweep does.
             hr.sweep()
             told = sum(int(message[5:]) for message in others.messages() if "work" in message)
         assert hr.audit().problems == []
@@ -172,7 +172,7 @@ def offers_are_left_to_workers(url: str, swaps: Swaps) -> None:
         assert hr.audit().problems == []
 
 
-# What a producer may send itself to the keys of jobs; a second word would be another record.
+# Commands with which a producer may write to the keys of jobs directly, and their arguments.
 COMMANDS = (
     ("SETNX", "x"),
     ("MSETNX", "x"),

@@ -36,7 +36,7 @@ class Rule:
             at = ms_of(local.astimezone(UTC))
             if at > until:
                 break
-            # In an hour that occurs twice, the first has passed when the clock is in the second.
+            # In the second occurrence of a repeated hour, skip the times of its first occurrence.
             if at > after:
                 found.append(at)
         return found

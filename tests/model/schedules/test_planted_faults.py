@@ -13,7 +13,7 @@ from tests.model.schedules.faults import FAULTS
 from tests.model.schedules.walks import WALKS, walk
 
 WEEK = timedelta(days=7)
-# Each is asked near a time at which it is hard to be right.
+# Rules, each with a zone and a start time near which a wrong implementation is likely to fail.
 QUESTIONS = [
     ("30 2 * * *", "Europe/Berlin", "2026-03-29T00:30"),
     ("30 2 * * *", "Europe/Berlin", "2026-10-25T00:45"),

@@ -37,22 +37,22 @@ RULES = st.sampled_from(
 )
 BACKLOGS = st.sampled_from([0, 0, 1, 5, None])
 DELAYS = st.sampled_from([None, None, 0, 1, 90 * MINUTE])
-# Two of them are near a change to or from daylight saving time.
+# Two of these start times are near the start or the end of daylight saving time.
 STARTS = st.sampled_from(["2026-01-01T00:00", "2026-03-28T22:00", "2026-10-24T23:30"])
 
 
-# Until then the offsets of a time zone are known from the start.
+# A schedule stores the clock changes of its time zone until this time.
 KNOWN = ms_of(datetime(2043, 1, 1, tzinfo=UTC))
 
 
 def may_jump(twin: ScheduleTwin) -> bool:
-    """Return whether a jump makes no more jobs than the test can read."""
+    """Return whether a jump of the clock creates only as many jobs as the test can read."""
     limited = all(plan.backlog is not None for plan in twin.model.plans.values())
     return limited and twin.model.now < KNOWN
 
 
 def limited(twin: ScheduleTwin, backlog: int | None) -> int | None:
-    """Return a backlog that makes no more jobs than the test can read, even after a jump."""
+    """Return a backlog with which a schedule creates only as many jobs as the test can read."""
     behind = any(plan.next < twin.model.now - HOUR for plan in twin.model.plans.values())
     return 0 if backlog is None and behind else backlog
 

@@ -1,4 +1,4 @@
-"""The scripts of schedules and their model, to which every call is made alike."""
+"""The scripts of schedules and their model: every call is made on both, and compared."""
 
 from __future__ import annotations
 

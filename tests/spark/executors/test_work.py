@@ -115,7 +115,7 @@ def test_jobs_that_do_not_fit_the_schema_fail_alone(place: Workplace) -> None:
 def test_run_continues_until_stopped(place: Workplace) -> None:
     running = place.begin("later", lambda table: table["data.n"])
     ids = place.put("later", 10)
-    until(lambda: place.client.queue("later").counts().complete == 10, "all is done")
+    until(lambda: place.client.queue("later").counts().complete == 10, "all jobs are complete")
     until(lambda: len(place.client.workers.list()) == 3, "the run and both tasks have a session")
     names = [worker.name for worker in place.client.workers.list()]
     assert all(name.startswith(f"spark-{running.run}") for name in names)
@@ -140,7 +140,9 @@ def test_run_on_paused_queue_logs_a_warning(
     place.client.queue("held").pause()
 
     def resume() -> None:
-        until(lambda: "queue held is paused" in caplog.text, "it says so")
+        until(
+            lambda: "queue held is paused" in caplog.text, "the run logs that the queue is paused"
+        )
         place.client.queue("held").resume()
 
     with meanwhile(resume):

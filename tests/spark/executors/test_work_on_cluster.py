@@ -88,11 +88,19 @@ def test_killed_executor_and_server_complete_each_job_once(
         client.queue("q").configure(keep_count=JOBS)
         ids = client.queue("q").put_many(range(JOBS))
         with driver("local-cluster[2,1,1024]", server.url, tmp_path) as process:
-            until(lambda: complete(client) > JOBS // 20, "the run is at work", PATIENCE)
-            until(lambda: len(executors(tmp_path)) == 2, "both executors work", PATIENCE)
+            until(lambda: complete(client) > JOBS // 20, "the run has started", PATIENCE)
+            until(
+                lambda: len(executors(tmp_path)) == 2,
+                "both executors have called the function",
+                PATIENCE,
+            )
             os.kill(executors(tmp_path)[0], signal.SIGKILL)
             so_far = complete(client)
-            until(lambda: complete(client) > so_far + JOBS // 10, "it goes on", PATIENCE)
+            until(
+                lambda: complete(client) > so_far + JOBS // 10,
+                "the run completes more jobs",
+                PATIENCE,
+            )
             assert process.poll() is None
             server.kill()
             server.start()
@@ -112,7 +120,7 @@ def test_ctrl_c_ends_the_run_after_present_batches(tmp_path: Path) -> None:
     ):
         client.queue("q").put_many(range(JOBS))
         with driver("local[2]", server.url, tmp_path) as process:
-            until(lambda: complete(client) > 0, "the run is at work", PATIENCE)
+            until(lambda: complete(client) > 0, "the run has started", PATIENCE)
             os.killpg(process.pid, signal.SIGINT)
             process.communicate(timeout=PATIENCE)
         assert process.returncode == -signal.SIGINT
@@ -135,9 +143,9 @@ def test_tasks_end_with_killed_driver_and_next_run_finishes(
         ids = client.queue("q").put_many(range(JOBS // 5))
         client.queue("q").configure(keep_count=JOBS)
         with driver("local[2]", server.url, tmp_path) as process:
-            until(lambda: complete(client) > 0, "the run is at work", PATIENCE)
+            until(lambda: complete(client) > 0, "the run has started", PATIENCE)
             os.kill(process.pid, signal.SIGKILL)
-            until(lambda: client.workers.list() == [], "nobody works", PATIENCE)
+            until(lambda: client.workers.list() == [], "no worker has a session", PATIENCE)
             until(lambda: all(gone(pid) for pid in executors(tmp_path)), "Java is gone", PATIENCE)
         assert client.queue("q").counts().running == 0
         assert client.queue("q").counts().waiting > 0

@@ -37,7 +37,7 @@ def waits_at(gate: Path) -> Any:
     """Return a function that records its process id and waits for the gate."""
 
     def function(table: Any) -> Any:
-        import os  # noqa: PLC0415 - it runs elsewhere
+        import os  # noqa: PLC0415 - the function runs in another process
         import time  # noqa: PLC0415
 
         gate.with_name(f"pid-{os.getpid()}").touch()
@@ -71,9 +71,12 @@ def test_killed_task_loses_and_repeats_nothing(place: Workplace, gate: Path) -> 
     ids = place.put("fragile", COUNT)
 
     def kill_one() -> None:
-        until(lambda: len(pids(gate)) == 2, "both tasks are at work", 60)
+        until(lambda: len(pids(gate)) == 2, "both tasks have called the function", 60)
         os.kill(pids(gate)[0], signal.SIGKILL)
-        until(lambda: "lost" in [e.kind for e in place.client.events()], "its jobs are back")
+        until(
+            lambda: "lost" in [e.kind for e in place.client.events()],
+            "the jobs of the dead task are waiting",
+        )
         gate.touch()
 
     with meanwhile(kill_one):
@@ -88,7 +91,7 @@ def test_reclaimed_job_is_refused_and_done_by_another_task(place: Workplace, gat
     ids = place.put("taken", 10)
 
     def take() -> None:
-        until(lambda: len(pids(gate)) == 1, "a task is at work", 60)
+        until(lambda: len(pids(gate)) == 1, "a task has called the function", 60)
         [task] = [worker for worker in place.client.workers.list() if worker.jobs]
         place.client.workers.end(task.name)
         gate.touch()
@@ -107,7 +110,7 @@ def test_job_that_kills_its_process_runs_alone_until_it_fails(
     place.put("deadly", 20, retries=2)
 
     def function(table: Any) -> None:
-        import os  # noqa: PLC0415 - it runs elsewhere
+        import os  # noqa: PLC0415 - the function runs in another process
 
         if 7 in table["data.n"].to_pylist():
             os.kill(os.getpid(), 9)
@@ -127,7 +130,7 @@ def test_run_waits_for_a_killed_server(spark: SparkSession, gate: Path) -> None:
         ids = place.put("steady", COUNT)
 
         def restart() -> None:
-            until(lambda: len(pids(gate)) == 2, "both tasks are at work", 60)
+            until(lambda: len(pids(gate)) == 2, "both tasks have called the function", 60)
             server.kill()
             gate.touch()
             server.start()

@@ -106,7 +106,7 @@ class Chance:
 
     def lease(self) -> Lease:
         if not self.held:
-            raise HeadraceError("nobody holds anything")
+            raise HeadraceError("no worker holds a job")
         return self.held.pop(self.random.randrange(len(self.held)))
 
     def complete(self) -> None:

@@ -1,4 +1,4 @@
-"""An app with telemetry for tests. Its spans go to the file SHOP_SPANS, one a line."""
+"""An app with telemetry for tests. The app writes its spans to the file SHOP_SPANS."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LineExporter(SpanExporter):
 app = App(os.environ["SHOP_NAME"], backoff=Backoff(first=0.01, factor=1, jitter=0))
 provider = TracerProvider()
 if "SHOP_BATCHES" in os.environ:
-    # Exported long after the test, or when the process ends.
+    # These spans are exported only when the process exits, because the delay is longer than a test.
     provider.add_span_processor(BatchSpanProcessor(LineExporter(), schedule_delay_millis=600_000))
 else:
     provider.add_span_processor(SimpleSpanProcessor(LineExporter()))

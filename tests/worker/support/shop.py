@@ -46,7 +46,7 @@ async def until_open(gate: str) -> None:
         await asyncio.sleep(0.01)
 
 
-# tasks that end without help
+# tasks that end without an action of the test
 
 
 @app.task()
@@ -312,7 +312,7 @@ async def returns(what: str) -> object:
     return values[what]
 
 
-# verdicts
+# tasks that set the outcome of their job
 
 
 @app.task()

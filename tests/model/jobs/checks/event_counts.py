@@ -11,7 +11,7 @@ from tests.support.dump import dump
 from tests.support.jobs import pop_one
 
 COSTLY = ("lease expired", "session ended")
-# The settings stats_age and histogram_age are shorter, also if they begin at the end of a day.
+# Longer than stats_age and histogram_age, even if these ages are counted from the end of a day.
 DAYS_KEPT = 31
 
 

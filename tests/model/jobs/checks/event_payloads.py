@@ -5,7 +5,8 @@ from __future__ import annotations
 from headrace import Put
 from tests.model.harness import Swaps, opened
 
-# Payloads around the first limit take the short path, those around the second the general path.
+# Values of event_data. Payloads around the first value take the short path, and payloads around
+# the second value the general path.
 LIMITS = (10, 16_384)
 
 
