@@ -49,7 +49,7 @@ def _write_files(folder: Path) -> None:
         names = _names(file, exports) | ({"shard"} if path.stem == "keys" else set())
         copy = folder / path.relative_to(root)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        # The option takes the place of the first line, so that line numbers do not change.
+        # The option replaces the first line, so that line numbers do not change.
         _, _, rest = path.read_text().partition("\n")
         copy.write_text(f"-- luacheck: globals {' '.join(sorted(names))}\n{rest}")
 

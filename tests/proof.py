@@ -1,4 +1,4 @@
-"""The mark proves("Q-37"): which requirements a test proves; `make requirements` lists them."""
+"""The mark proves("Q-37"), which names the requirements that a test proves."""
 
 from __future__ import annotations
 

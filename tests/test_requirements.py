@@ -1,4 +1,4 @@
-"""Every requirement has a test, and one of the compatibility API of its document."""
+"""Every requirement has a test of the engine, and a test of its compatibility API."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ SERVER_OPTIONS = (
     *("--unixsocket", "server.sock"),
     *("--save", ""),
     *("--appendonly", "no"),
-    # A longer run has more timer events of the server, so these events should be rare.
+    # Timer events of the server add instructions to a long run, so they should be rare.
     *("--hz", "1"),
     *("--dynamic-hz", "no"),
     *("--hash-seed", "headrace"),

@@ -48,7 +48,7 @@ def test_a_call_is_put_into_the_queue_of_its_task(app: App) -> None:
 def test_calling_a_task_calls_its_function(app: App) -> None:
     @app.task()
     def double(n: int) -> int:
-        """Twice as much."""
+        """Return twice the value."""
         return 2 * n
 
     assert double(21) == 42

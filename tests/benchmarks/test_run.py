@@ -26,7 +26,7 @@ ALL = [HEADRACE, HUEY, RQ]
 
 
 class Recorder:
-    """A workload that records its competitors; the one that is to fail fails."""
+    """A workload that records its competitors, and fails for the chosen competitor."""
 
     def __init__(self, failing: str = "", error: Exception | None = None) -> None:
         self.seen: list[str] = []

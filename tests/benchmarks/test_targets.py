@@ -23,7 +23,7 @@ def test_missing_figure_is_neither_reached_nor_missed() -> None:
 
 
 def test_ratio_is_the_median_of_the_rounds() -> None:
-    # The machine was half as fast in the second round; the ratio of the medians would be 1.5.
+    # The machine was half as fast in the second round, so the ratio of the medians would be 1.5.
     assert median_ratio([10.0, 2.0, 6.0], [5.0, 1.0, 4.0]) == 2.0
     assert median_ratio([], [1.0]) is None
 

@@ -15,7 +15,7 @@ def states(client: Client, *ids: str) -> list[str]:
 
 
 def put_chain(queue: Queue, length: int) -> None:
-    """Put jobs that each depend on the one before."""
+    """Put a chain of jobs, each of which depends on the previous job."""
     parents: list[str] = []
     for number in range(length):
         parents = [queue.put(0, id=f"{{c}}{number:03}", depends_on=parents, tags=["chain"])]

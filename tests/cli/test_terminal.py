@@ -81,7 +81,7 @@ def test_each_row_is_one_line_and_ids_are_not_cut(
     rows = [line for line in shown.splitlines() if job_id in line]
     assert len(rows) == 1
     assert "…" in rows[0]
-    # The heading, its rule, the row and the total; no wrapped line.
+    # The output is the heading, a rule, the row and the total. No line is wrapped.
     assert len([line for line in shown.splitlines() if line.strip()]) <= 4
 
 

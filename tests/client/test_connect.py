@@ -358,7 +358,8 @@ async def test_cancelling_connect_async_closes_its_connection(form: str) -> None
     async with server:
         port = server.sockets[0].getsockname()[1]
         attempt = asyncio.create_task(connecting(f"redis://127.0.0.1:{port}"))
-        # Now the client waits for a reply. While it sends, Python 3.11 can swallow a cancellation.
+        # Cancel the client while it waits for a reply. While a client sends, Python 3.11 can
+        # swallow a cancellation.
         await asyncio.wait_for(greeted.wait(), 10)
         attempt.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -32,7 +32,7 @@ RAISES_NOTHING = {
     *("AsyncListener.close", "Listener.close", "AsyncWatch.close", "Watch.close"),
     *("Backoff.seconds", "Encrypted.new_key", "Task.after", "Task.at"),
 }
-# Methods that are clear without an example: each takes at most a name, or is shown in its class.
+# Methods without an example: each takes at most a name, or the example of its class shows it.
 TRIVIAL = {
     *("Client.close", "Client.queue", "Listener.close", "Queue.length", "Watch.close"),
     *("Feed.counts", "Feed.delete", "Feed.has", "Feed.length", "Feed.settings"),
@@ -73,7 +73,7 @@ def test_public_methods_begin_with_an_imperative_summary(kind: type) -> None:
 
 
 def full_docstring(method: Any) -> str:
-    """Return the docstring, with the docstring of the method that it refers to, if it does."""
+    """Return the docstring, and append the docstring of a method to which it refers."""
     docstring = inspect.getdoc(method) or ""
     found = SEE.search(docstring.split("\n")[0])
     return docstring + full_docstring(getattr(CLASSES[found[1]], found[2])) if found else docstring

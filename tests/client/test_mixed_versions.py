@@ -36,7 +36,7 @@ def another_version() -> Library:
 
 
 class Load:
-    """Threads that put jobs and work them off, each through a client of one version."""
+    """Threads that put and complete jobs, each through a client of one version."""
 
     def __init__(self) -> None:
         self.put: list[str] = []

@@ -1,4 +1,4 @@
-"""The asyncio form of each API: the same methods, and one run through them."""
+"""The asyncio form of each API has the same methods, and its methods work."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ BY_OTHERS = {
 
 
 def test_transitions_match_the_tested_operations() -> None:
-    """tests/engine/test_states.py tries its table on a server; MOVES must list the same."""
+    """tests/engine/test_states.py tests its table on a server; MOVES must equal this table."""
     listed = {(before, after) for before, after, _ in MOVES}
     from_any = {after for before, after in listed if before == "any state"}
     made = {

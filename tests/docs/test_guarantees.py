@@ -87,7 +87,7 @@ def calm(url: str) -> Iterator[Client]:
 
 @pytest.fixture
 def hr(way: Way, calm: Client) -> Iterator[Client]:
-    """A client whose replies get lost; the server has the library already."""
+    """A client whose replies get lost, on a server that has already loaded the library."""
     drive(calm.core.transport, load(calm.core))
     with headrace.connect(way.url) as client:
         yield client

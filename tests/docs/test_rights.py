@@ -121,7 +121,7 @@ def test_observer_may_run_the_commands_of_functions_that_only_read() -> None:
     only_read = [op for op in operations() if source(f"ops/{op}").flags == ("no-writes",)]
     run = set().union(*(run_by(reached(op)) for op in only_read))
     reads = (run & _commands(reading=True)) | {"time"}
-    # These functions import a library with LINDEX, but they do not call its function with LINDEX.
+    # These functions import a library that contains LINDEX, but never call its code with LINDEX.
     assert granted("observer") == (reads - {"lindex"}) | set(SENT_BY_OBSERVERS.split())
     assert f"%R~hr:{{{NAMESPACE}:0}}:*" in rights("observer")
     assert not any(rule.startswith("~") for rule in rights("observer"))

@@ -24,7 +24,7 @@ def test_audit_counts_queues_and_jobs(hr: Client, clock: Clock) -> None:
     assert (audit.balanced, audit.problems, audit.queues, audit.jobs) == (True, [], 2, 8)
 
 
-def test_nothing_at_all_balances(hr: Client) -> None:
+def test_empty_namespace_balances(hr: Client) -> None:
     assert (hr.audit().balanced, hr.audit().queues, hr.audit().jobs) == (True, 0, 0)
 
 

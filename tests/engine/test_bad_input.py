@@ -1,4 +1,4 @@
-"""Bad input is refused with an error that gives the reason, and changes nothing."""
+"""Invalid input is refused with an error that gives the reason, and changes nothing."""
 
 from __future__ import annotations
 

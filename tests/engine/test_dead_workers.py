@@ -13,7 +13,7 @@ from tests.support.sessions import lapse, serving
 
 
 @proves("W-01", "W-03", "W-36", "W-38", "WD-01", "WD-02")
-def test_a_peer_that_pops_gets_the_jobs_of_the_dead_first_and_in_order(
+def test_pop_delivers_jobs_of_a_dead_worker_first_and_in_order(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.configure(profile="task")
@@ -42,7 +42,9 @@ def test_the_front_is_the_front_of_its_priority(hr: Client, queue: Queue, clock:
 
 
 @proves("W-38")
-def test_a_pop_on_another_queue_is_enough(hr: Client, queue: Queue, clock: Clock, url: str) -> None:
+def test_pop_on_another_queue_reclaims_jobs_of_a_dead_worker(
+    hr: Client, queue: Queue, clock: Clock, url: str
+) -> None:
     hr.session("dead")
     queue.put("x")
     pop_one(queue, "dead")
@@ -185,7 +187,7 @@ def test_a_live_session_does_not_protect_a_lease_that_ran_out(
     assert ids(queue.pop("peer")) == [job_id]
 
 
-def test_a_job_that_is_merely_long_is_not_given_away_while_it_is_renewed(
+def test_long_job_is_not_reclaimed_while_its_lease_is_renewed(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     session = serving(hr, "slow", queue)

@@ -1,4 +1,4 @@
-"""The event log keeps to its limits of age and number, and counts dropped events."""
+"""The event log stays within its limits on age and number, and counts dropped events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def dropped(hr: Client) -> int:
     return int(about.get(b"trimmed", 0))
 
 
-def test_old_events_go_and_are_counted(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_old_events_are_trimmed_and_counted(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put_many(range(3000))
     clock.tick(timedelta(days=7, milliseconds=1))
     queue.put_many(range(600))
@@ -29,7 +29,7 @@ def test_old_events_go_and_are_counted(hr: Client, queue: Queue, clock: Clock) -
     assert kept(hr) == list(range(dropped(hr) + 1, 3601))
 
 
-def test_young_events_stay(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_recent_events_are_not_trimmed(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put_many(range(3000))
     clock.tick(timedelta(days=7))
     queue.put_many(range(600))
@@ -38,7 +38,7 @@ def test_young_events_stay(hr: Client, queue: Queue, clock: Clock) -> None:
     assert (dropped(hr), kept(hr)) == (0, list(range(1, 3601)))
 
 
-def test_an_idle_log_is_cut_too(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_idle_log_is_trimmed_too(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put_many(range(3000))
     clock.tick(timedelta(days=7, milliseconds=1))
 
@@ -67,7 +67,7 @@ def test_empty_log_continues_with_the_next_number(hr: Client, queue: Queue, cloc
     assert kept(hr)[-1] == 3001
 
 
-def test_the_age_of_events_is_kept_though_the_first_one_came_the_short_way(
+def test_events_age_applies_if_the_first_event_took_the_short_path(
     hr: Client, clock: Clock
 ) -> None:
     hr.queue("mail").configure(retries=1)

@@ -190,7 +190,9 @@ def test_records_from_before_are_read_and_go_on(hr: Client, queue: Queue, clock:
 
 @pytest.mark.parametrize("shards", [1, 4])
 @pytest.mark.parametrize("kind", CLIENT_KINDS)
-async def test_many_fail_each_in_its_own_way(valkey_url: str, kind: str, shards: int) -> None:
+async def test_many_leases_fail_each_with_its_own_error(
+    valkey_url: str, kind: str, shards: int
+) -> None:
     space = f"fail-{uuid4().hex[:12]}"
     async with opened(kind, valkey_url, namespace=space, shards=shards) as hr:
         ids = await got(hr.queue("mail").put_many(range(40)))

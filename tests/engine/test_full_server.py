@@ -1,4 +1,4 @@
-"""A server whose memory is full accepts no new jobs, but still hands out those it has."""
+"""A server whose memory is full accepts no new jobs, but still delivers the existing jobs."""
 
 from __future__ import annotations
 

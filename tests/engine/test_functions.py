@@ -1,4 +1,4 @@
-"""The library runs as server functions, and as a script where a server refuses functions."""
+"""The library runs as server functions, or as a script if a server refuses functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WRITES = {
 
 @contextmanager
 def client_of(url: str, form: str, **options: Any) -> Iterator[tuple[Client, Clock]]:
-    """Open a client with a settable clock whose calls have this form."""
+    """Open a client with a settable clock that calls functions or scripts, as `form` says."""
     hr, clock = open_with_clock(url, **options)
     with hr:
         if form == "script":
@@ -312,7 +312,7 @@ def refusals(server: redis.Redis) -> int:
 
 @pytest.mark.parametrize("op", operations())
 def test_an_operation_that_cannot_write_says_so(op: str) -> None:
-    """A full server and a replica run a function only if it declares that it does not write."""
+    """A full server and a replica run only functions that declare to be read-only."""
     flags = source(f"ops/{op}").flags
     writes = {f"'{command}'" for command in WRITES}
     if not any(command in reached(op) for command in writes):

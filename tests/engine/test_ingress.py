@@ -109,7 +109,7 @@ def test_a_long_list_is_taken_in_a_part_at_a_time(hr: Client, queue: Queue) -> N
     assert (left(hr, "mail"), hr.audit().problems) == (0, [])
 
 
-def test_of_large_payloads_fewer_are_taken_in(hr: Client, queue: Queue) -> None:
+def test_call_drains_fewer_large_payloads(hr: Client, queue: Queue) -> None:
     push(hr, "mail", *[b'"' + b"x" * 200_000 + b'"'] * 100)
 
     pop_one(queue)
@@ -137,7 +137,7 @@ def test_peek_takes_in_pushed_payloads(hr: Client, queue: Queue) -> None:
 
 
 @proves("R-01")
-def test_the_elements_of_a_list_are_taken_in_once(hr: Client, queue: Queue) -> None:
+def test_each_ingress_element_becomes_a_job_once(hr: Client, queue: Queue) -> None:
     push(hr, "mail", *(f"{number}" for number in range(300)))
 
     got = Counter(lease.data for name in "abc" for lease in queue.pop(name, count=100))
@@ -227,7 +227,7 @@ def test_id_used_in_another_queue_gets_the_queue_name(
     assert hr.audit().problems == []
 
 
-def test_an_id_that_is_too_long_with_the_name_of_the_queue_gets_one(
+def test_pushed_id_too_long_with_its_queue_name_gets_a_generated_id(
     hr: Client, ring: Queue, queue: Queue
 ) -> None:
     queue.put("x", id="a" * 250)
@@ -238,7 +238,7 @@ def test_an_id_that_is_too_long_with_the_name_of_the_queue_gets_one(
     assert lease.id.startswith("ingress-")
 
 
-def test_a_long_list_of_known_ids_hides_nothing(hr: Client, ring: Queue) -> None:
+def test_many_pushed_known_ids_do_not_hide_a_new_id(hr: Client, ring: Queue) -> None:
     ring.put("x", id="a")
     ring.pop("w")
     push(hr, "round", *["a"] * 700, "b")
@@ -317,7 +317,7 @@ def test_new_ids_live_where_the_list_is(shards: int, data: st.DataObject) -> Non
 # failures
 
 
-def test_a_key_that_is_no_list_is_left_alone(hr: Client, queue: Queue) -> None:
+def test_ingress_key_that_is_not_a_list_is_not_changed(hr: Client, queue: Queue) -> None:
     hr.core.transport.send([(0, ("SET", where(hr, "mail"), "no list"))])
     queue.put("x", id="a")
 
@@ -337,7 +337,7 @@ def test_shard_without_an_id_prefix_waits_for_it(hr: Client, queue: Queue, url: 
     assert pop_one(queue).data == 1
 
 
-def test_a_pop_that_is_refused_takes_nothing_in(hr: Client, queue: Queue) -> None:
+def test_refused_pop_does_not_drain_the_ingress_list(hr: Client, queue: Queue) -> None:
     queue.configure("task")
     push(hr, "mail", "1")
     before = dump(hr)

@@ -19,7 +19,7 @@ from tests.support.sessions import serving
 
 @dataclass
 class Scene:
-    """A worker with a session that holds one job of a queue and has failed another one."""
+    """A worker with a session that holds one job of a queue and has failed another job."""
 
     hr: Client
     queue: Queue
@@ -71,10 +71,10 @@ WAKING: dict[str, tuple[int, Act]] = {
     "put": (1, lambda scene: scene.queue.put("x")),
     "put many": (3, lambda scene: scene.queue.put_many([1, 2, 3])),
     "put again": (1, lambda scene: scene.queue.put("x", id="held")),
-    "put in place of a scheduled one": (1, replace),
+    "replacement of a scheduled job": (1, replace),
     "due, seen by a peek": (2, lambda scene: due(scene, scene.queue.peek)),
     "due, seen by a sweep": (2, lambda scene: due(scene, scene.hr.sweep)),
-    "due, and one of two popped": (1, lambda scene: due(scene, lambda: scene.queue.pop("w2"))),
+    "due, and one of two jobs popped": (1, lambda scene: due(scene, lambda: scene.queue.pop("w2"))),
     "release": (1, lambda scene: scene.held.release()),
     "release by id": (1, lambda scene: scene.hr.release("held")),
     "fail, to be tried again": (1, lambda scene: scene.held.fail("no ink", retry_in=0)),
@@ -84,9 +84,9 @@ WAKING: dict[str, tuple[int, Act]] = {
     "timeout": (1, lambda scene: scene.hr.timeout("held")),
     "unserve": (1, lambda scene: scene.session.unserve("mail")),
     "end of the session": (1, lambda scene: scene.session.end()),
-    "end of the session by another": (1, lambda scene: scene.hr.workers.end("w1")),
+    "end of the session by an operator": (1, lambda scene: scene.hr.workers.end("w1")),
     "start of the next session": (1, lambda scene: scene.hr.session("w1")),
-    "lapse of the session": (1, lapse),
+    "expiry of the session": (1, lapse),
 }
 
 
@@ -161,9 +161,9 @@ TELLING: dict[str, tuple[str, Act]] = {
     "end of the lease": ("lost", late),
     "unserve": ("lost", lambda scene: scene.session.unserve("mail")),
     "end of the session": ("lost", lambda scene: scene.session.end()),
-    "end of the session by another": ("lost", lambda scene: scene.hr.workers.end("w1")),
+    "end of the session by an operator": ("lost", lambda scene: scene.hr.workers.end("w1")),
     "start of the next session": ("lost", lambda scene: scene.hr.session("w1")),
-    "lapse of the session": ("lost", lapse),
+    "expiry of the session": ("lost", lapse),
 }
 
 

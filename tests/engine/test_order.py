@@ -1,4 +1,4 @@
-"""Jobs are ordered by their numbers, however large these are."""
+"""Jobs are ordered by their sequence numbers, however large the numbers are."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_a_late_job_of_a_dead_worker_wakes_one_worker_not_two(
         assert listener.messages() == ["work 1"]
 
 
-def test_a_pop_without_time_gives_no_job_twice(hr: Client, queue: Queue) -> None:
+def test_pop_with_a_lease_of_0_delivers_each_job_once(hr: Client, queue: Queue) -> None:
     queue.put_many(["x", "y"])
     queue.pop("ada", lease=0)
     leases = queue.pop("bob", count=3, lease=0)

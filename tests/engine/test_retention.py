@@ -53,7 +53,7 @@ every_nudge = pytest.mark.parametrize(
 
 
 def keys(hr: Client, role: str) -> list[str]:
-    """Return the keys of a role, which ends with a colon, or the one key of that name."""
+    """Return all keys of a role that ends with a colon, or the single key of this name."""
     end = "" if role.endswith(":") else "$"
     named = re.compile(f"}}:{re.escape(role)}{end}")
     return [key for key in dump(hr) if named.search(key) and "elsewhere" not in key]
@@ -91,7 +91,7 @@ def test_a_histogram_lives_7_days_and_its_summary_30_after_their_day(
 
 
 @proves("Q-100")
-def test_every_day_has_its_own_end(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_histogram_of_each_day_expires_separately(hr: Client, queue: Queue, clock: Clock) -> None:
     for number in range(5):
         complete(queue, f"{number}")
         clock.tick(DAY)
@@ -121,7 +121,7 @@ def test_a_queue_may_have_other_limits(hr: Client, queue: Queue, clock: Clock) -
 
 @proves("Q-14", "Q-15")
 @every_nudge
-def test_a_completed_job_goes_after_7_days_also_from_an_idle_queue(
+def test_completed_job_is_deleted_after_7_days_even_from_an_idle_queue(
     hr: Client, queue: Queue, clock: Clock, nudge: Nudge
 ) -> None:
     complete(queue, "x")
@@ -138,7 +138,7 @@ def test_a_completed_job_goes_after_7_days_also_from_an_idle_queue(
 
 
 @proves("Q-15")
-def test_jobs_go_one_by_one_as_each_grows_too_old(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_each_job_is_deleted_when_it_is_too_old(hr: Client, queue: Queue, clock: Clock) -> None:
     for name in "abc":
         complete(queue, name)
         clock.tick(DAY)
@@ -152,7 +152,9 @@ def test_jobs_go_one_by_one_as_each_grows_too_old(hr: Client, queue: Queue, cloc
 
 
 @proves("Q-13", "Q-15")
-def test_the_oldest_go_when_there_are_too_many(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_oldest_completed_jobs_are_deleted_above_the_limit(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
     queue.configure(keep_count=3)
     for name in "zayb":
         complete(queue, name)
@@ -164,7 +166,7 @@ def test_the_oldest_go_when_there_are_too_many(hr: Client, queue: Queue, clock: 
 
 
 @proves("Q-15")
-def test_age_and_number_hold_together(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_limits_on_age_and_number_apply_together(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.configure(keep_count=2, keep_age=10)
     for name in "abc":
         complete(queue, name)
@@ -192,7 +194,7 @@ def test_a_queue_may_keep_no_completed_job(
 
 
 @proves("Q-13", "Q-14")
-def test_thousands_that_are_too_old_all_go_in_one_sweep(
+def test_one_sweep_deletes_thousands_of_expired_jobs(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put_many(range(1500))
@@ -258,7 +260,7 @@ def test_waiting_and_scheduled_jobs_are_kept_without_limit(
 # everything
 
 
-def test_a_namespace_that_is_left_alone_shrinks_to_its_books_and_settings(
+def test_idle_namespace_shrinks_to_its_books_and_settings(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     complete(queue, "x", "y", result=True)

@@ -1,4 +1,4 @@
-"""walk: reads a sorted set in pages while it changes."""
+"""scan_set: reads a sorted set in pages while the set changes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FAULTS = [
 
 @dataclass(frozen=True)
 class Story:
-    """A sorted set and its changes before each further page."""
+    """A sorted set, and the changes of the set before each further page."""
 
     start: dict[str, float]
     size: int
@@ -118,7 +118,7 @@ def change(hr: Client, where: str, changes: dict[str, Any]) -> None:
 
 
 def check(hr: Client, story: Story) -> None:
-    """Assert that lasting members are seen once, and all members in the order of the set."""
+    """Assert that members that stay are seen once, and all members in the order of the set."""
     seen = seen_in(hr, story)
     stayed = story.stayed()
     assert sorted(pair for pair in seen if pair[0] in stayed) == sorted(stayed.items())
@@ -135,7 +135,7 @@ def test_jobs_that_stay_are_seen_once_and_in_order(teller: Client, story: Story)
 
 
 @pytest.mark.parametrize("story", TOLD)
-def test_a_set_of_equal_or_endless_scores_is_seen_once(teller: Client, story: Story) -> None:
+def test_scan_returns_members_of_equal_or_infinite_score_once(teller: Client, story: Story) -> None:
     check(teller, story)
 
 

@@ -194,13 +194,13 @@ def test_every_line_is_found_once_at_its_origin(name: str) -> None:
     ],
     ids=["neither", "the clock", "the clock and state"],
 )
-def test_an_operation_prepares_only_what_it_needs(op: str, opening: list[str]) -> None:
+def test_operation_sets_only_the_variables_it_needs(op: str, opening: list[str]) -> None:
     lines = [line for line, _ in section(op)][2:5]
     prepared = [line for line in lines if line.startswith(("now = ", "use_state("))]
     assert prepared == opening
 
 
-def test_the_same_text_has_the_same_hash_and_another_text_another() -> None:
+def test_library_name_depends_only_on_its_text() -> None:
     assert Library().name == LIBRARY.name
     assert Library()["pop"] == LIBRARY["pop"]
     assert library().name != LIBRARY.name
@@ -394,7 +394,7 @@ def test_a_fault_in_a_script_is_named_by_file_and_line(
     assert f"user_{form}" in str(fault.value)
 
 
-def test_a_line_that_comes_from_no_file_has_its_number() -> None:
+def test_error_in_generated_lua_names_the_line_of_the_library() -> None:
     assert LIBRARY.locate(2) == "line 2"
     assert LIBRARY.locate(10**6) == "line 1000000"
     generated = LIBRARY.text.splitlines().index("function use_state()") + 1

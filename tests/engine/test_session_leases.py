@@ -44,7 +44,7 @@ def test_job_comes_back_when_the_session_ends(hr: Client, queue: Queue, clock: C
         lease.complete()
 
 
-def test_without_a_session_it_is_refused_and_nothing_changes(
+def test_pop_without_a_session_is_refused_and_changes_nothing(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     hr.session("w1", ttl=3)
@@ -61,7 +61,7 @@ def test_without_a_session_it_is_refused_and_nothing_changes(
 
 
 @pytest.mark.parametrize("profile", ["ring", "manual"])
-def test_where_sessions_do_not_count_the_lease_is_that_of_the_queue(
+def test_queue_that_ignores_sessions_uses_its_own_lease(
     hr: Client, queue: Queue, clock: Clock, profile: str
 ) -> None:
     queue.configure(profile, lease=30)

@@ -137,7 +137,7 @@ def state_of(hr: Client) -> str:
 
 
 def refusal_of(operation: str, hr: Client, lease: Lease) -> HeadraceError | None:
-    """Return the error, raised or as the answer for the one job of a batch."""
+    """Return the error that a call raises, or that it returns for the only job of its batch."""
     try:
         answer = OPERATIONS[operation](hr, lease)
     except HeadraceError as error:

@@ -1,4 +1,4 @@
-"""Statistics: which durations are measured, how they are summed up, and in which bin they count."""
+"""Statistics: the measured durations, their sums, and the bins in which they count."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_no_value_is_too_large_for_a_bin(queue: Queue, clock: Clock) -> None:
 
 
 @proves("Q-97")
-def test_a_histogram_is_as_long_as_its_last_day() -> None:
+def test_histogram_has_a_bin_for_its_longest_duration() -> None:
     assert len(Series(0, 0, 0, {}).histogram) == 259
     assert len(Series(1, 0, 0, {"d3": 1}).histogram) == 260
     assert len(Series(1, 0, 0, {"d366": 1}).histogram) == 623

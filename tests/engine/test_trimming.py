@@ -45,5 +45,5 @@ def test_log_is_trimmed_only_after_lakes_have_read_it(url: str) -> None:
     log_is_trimmed_by_marks(url, {})
 
 
-def test_marks_are_of_the_log(url: str) -> None:
+def test_mark_of_another_log_is_refused(url: str) -> None:
     marks_belong_to_the_log(url, {})

@@ -23,7 +23,7 @@ BRING: dict[str, Callable[[Queue], object]] = {
 @proves("C-08", "WL-01")
 @pytest.mark.parametrize("state", BRING)
 @pytest.mark.parametrize("policy", [None, "move", "reject", "duplicate"])
-def test_a_second_one_is_refused_and_changes_nothing(
+def test_second_job_with_a_unique_value_is_refused_and_changes_nothing(
     hr: Client, queue: Queue, state: str, policy: str | None
 ) -> None:
     first = queue.put({"to": "ada"}, unique=True)
@@ -190,7 +190,9 @@ def test_debounced_job_waits_until_puts_stop(hr: Client, queue: Queue, clock: Cl
 
 
 @proves("C-08")
-def test_without_a_delay_the_old_time_holds(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_replaced_job_keeps_its_due_time_unless_a_delay_is_given(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
     first = queue.put(1, unique="u", delay=10)
     due = found(hr, first).due
     clock.tick(5)
@@ -203,7 +205,7 @@ def test_without_a_delay_the_old_time_holds(hr: Client, queue: Queue, clock: Clo
 
 
 @proves("C-08")
-def test_while_one_runs_the_next_is_made_and_replaced(hr: Client, queue: Queue) -> None:
+def test_put_creates_a_second_unique_job_while_the_first_runs(hr: Client, queue: Queue) -> None:
     first = queue.put(1, unique="u")
     lease = pop_one(queue)
 
@@ -220,14 +222,14 @@ def test_while_one_runs_the_next_is_made_and_replaced(hr: Client, queue: Queue) 
 
 
 @proves("C-08")
-def test_the_policy_of_the_queue_counts_too(queue: Queue) -> None:
+def test_on_exists_of_the_queue_applies_without_an_option(queue: Queue) -> None:
     queue.configure(on_exists="replace")
     first = queue.put(1, unique="u")
     assert queue.put(2, unique="u") == first
 
 
 @proves("C-08")
-def test_a_blocked_one_is_replaced_and_stays_blocked(hr: Client, queue: Queue) -> None:
+def test_blocked_job_is_replaced_and_stays_blocked(hr: Client, queue: Queue) -> None:
     queue.put(1, id="a", priority=-1)
     queue.put(2, id="x", unique="u", depends_on=["a"])
 
@@ -275,7 +277,7 @@ def test_job_finished_by_a_dependency_frees_its_value(
 
 
 @proves("C-08")
-def test_an_id_and_a_value_are_two_matters(hr: Client, queue: Queue) -> None:
+def test_id_and_unique_value_are_checked_separately(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x", unique="u")
 
     with pytest.raises(JobExists) as refused:
@@ -307,7 +309,9 @@ def test_a_job_that_is_put_again_may_not_take_the_value_of_another(
 
 
 @proves("C-08")
-def test_a_job_is_not_moved_to_where_its_value_is_taken(hr: Client, queue: Queue) -> None:
+def test_job_is_not_moved_to_a_queue_where_its_unique_value_is_taken(
+    hr: Client, queue: Queue
+) -> None:
     queue.put(1, id="x", unique="u")
     hr.queue("other").put(1, id="y", unique="u")
     before = dump(hr)
@@ -339,7 +343,7 @@ def test_a_completion_is_never_refused(hr: Client, queue: Queue) -> None:
 
 @proves("C-08")
 @pytest.mark.parametrize("again", ["retry", "requeue"])
-def test_a_failed_job_comes_back_when_its_value_is_free(
+def test_failed_job_can_be_retried_when_its_unique_value_is_free(
     hr: Client, queue: Queue, again: str
 ) -> None:
     queue.put(1, id="x", unique="u")
@@ -364,7 +368,7 @@ def test_a_failed_job_comes_back_when_its_value_is_free(
 
 
 @proves("C-08")
-def test_first_of_two_failed_jobs_gets_the_value(hr: Client, queue: Queue) -> None:
+def test_first_of_two_retried_jobs_gets_the_unique_value(hr: Client, queue: Queue) -> None:
     for name in ("x", "y"):
         queue.put(1, id=name, unique="u")
         hr.fail(name, "io")
@@ -380,7 +384,7 @@ def test_first_of_two_failed_jobs_gets_the_value(hr: Client, queue: Queue) -> No
 
 
 @proves("C-08", "WL-01")
-def test_of_equal_ones_in_a_call_the_first_is_made(queue: Queue) -> None:
+def test_first_of_equal_unique_jobs_in_a_call_is_created(queue: Queue) -> None:
     with pytest.raises(JobExists):
         queue.put_many(
             ["a", "b", "a", Put("c", unique="k"), Put("d", unique="k"), "e"], unique=True
@@ -390,7 +394,7 @@ def test_of_equal_ones_in_a_call_the_first_is_made(queue: Queue) -> None:
 
 
 @proves("C-08")
-def test_of_equal_ones_in_a_call_the_last_counts_where_they_replace(queue: Queue) -> None:
+def test_last_of_equal_unique_jobs_in_a_call_replaces_the_others(queue: Queue) -> None:
     items = [Put(1, unique="u"), Put(2, unique="v"), Put(3, unique="u")]
 
     made = queue.put_many(items, on_exists="replace")

@@ -1,4 +1,4 @@
-"""Waiting time: from the time a job last became available to its pop."""
+"""The waiting time of a job starts when the job last became available and ends at its pop."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_job_waits_from_when_it_last_became_available(
 
 
 @proves("Q-99")
-def test_looking_and_reprioritising_do_not_make_it_younger(
+def test_reading_and_reprioritising_do_not_restart_the_waiting_time(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="x", delay=10)

@@ -85,7 +85,7 @@ def histories(events: list[Event]) -> dict[str, list[Event]]:
 
 
 def assert_done_once(history: list[Event]) -> None:
-    """Assert that the job has one holder at a time, a reason for each change, and one end."""
+    """Assert that the job has one holder at a time, a reason for each lost lease, and one end."""
     kinds = [event.kind for event in history]
     assert kinds[0] == "put"
     assert kinds[-1] == "completed"

@@ -1,4 +1,4 @@
-"""Four processes pop at once, some are killed: each run of a schedule is made exactly once."""
+"""Four processes pop, and some are killed: each run of a schedule creates exactly one job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A listener of feeds receives every change once, or the number of missed changes."""
+"""A listener of feeds receives each change once, or else the number of missed changes."""
 
 from __future__ import annotations
 
@@ -308,7 +308,7 @@ def message(number: int, *, life: int = 5, kind: str = "published", of_shard: in
 
 @pytest.fixture
 def one_feed(calm: Client) -> FeedReader:
-    """A reader that has received four changes of the fifth life of a feed."""
+    """A reader that has received four changes of a feed, which event 5 created."""
     known = FeedReader(calm.core, "news")
     for number in (1, 2, 3, 4):
         assert len(list(known.read("", message(number)))) == 1

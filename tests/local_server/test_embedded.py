@@ -55,7 +55,7 @@ def test_server_persists_data_and_listens_only_on_its_socket(home: Path) -> None
 
 @pytest.fixture
 def tells_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the server by a program that prints its memory settings and ends."""
+    """Replace the server with a program that prints its memory settings and exits."""
     program = tmp_path / "valkey-server"
     program.write_text('#!/bin/sh\necho "told: $GLIBC_TUNABLES"\nexit 1\n')
     program.chmod(0o700)

@@ -1,4 +1,4 @@
-"""Directories of embedded servers: unusual ones work, unusable ones are reported."""
+"""Embedded servers work in unusual directories, and report unusable directories."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_file_instead_of_a_directory_is_refused(tmp_path: Path) -> None:
 
 @contextmanager
 def as_user_without_permissions() -> Iterator[None]:
-    """Run as another user if the tests run as root, who may write everywhere."""
+    """Run the block as another user if the tests run as root, because root may write anywhere."""
     if os.getuid() != 0:
         yield
         return

@@ -30,7 +30,7 @@ def mode(path: Path) -> int:
 
 @pytest.fixture
 def project(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return a directory without .headrace, in which a umask allows reading to others."""
+    """Return a directory without .headrace, and set a umask that lets other users read files."""
     umask = os.umask(0o022)
     with scratch_directory() as path:
         monkeypatch.chdir(path)

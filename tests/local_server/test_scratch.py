@@ -1,4 +1,4 @@
-"""Private servers start at once and leave nothing, whether they or their owner end first."""
+"""Private servers start at once, and leave no files or processes behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to corrupt a namespace, one structure each, and what the audit must then report."""
+"""Ways to corrupt single structures of a namespace, and the reports that the audit must give."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ CORRUPTIONS = [
 
 
 def check_audit(hr: Client, clock: Clock, corruption: Corruption) -> None:
-    """Raise unless the audit reports the corruption of a namespace that it found balanced."""
+    """Raise unless the audit finds a namespace balanced and then reports its corruption."""
     one_in_every_state(hr, clock)
     before = hr.audit()
     assert (before.balanced, before.queues, before.jobs) == (True, 1, 7), before

@@ -155,7 +155,7 @@ def repeated_words(words: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class Timed(Protocol):
-    """A model that knows the time, in milliseconds."""
+    """A model with a clock in milliseconds."""
 
     now: int
 
@@ -191,7 +191,7 @@ class Twin(Generic[M]):
         return drive(self.hr.core.transport, ask_one(self.hr.core, 0, call))
 
     def ask_again(self, call: Call[Any]) -> Any:
-        """Repeat a call as a client does after a lost answer; assert that it changes nothing."""
+        """Repeat a call, as a client does after a lost answer; the repeat must change nothing."""
         before = snapshot(self.hr)
         [reply] = self.hr.core.transport.send([(0, self.hr.core.words(0, call, again=True))])
         assert not isinstance(reply, Exception), reply

@@ -1,4 +1,4 @@
-"""Every planted fault still applies to its file, also those that only the long tests run."""
+"""Every planted fault applies to its file, including faults that only the long tests run."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def test_fault_applies_to_the_text_of_its_file(valkey_url: str, fault: Fault) ->
     library = Library(swaps=fault.swaps())
     assert library.name != LIBRARY.name
     with redis.Redis.from_url(valkey_url) as server:
-        # A library that does not compile would be caught, but not because of the fault.
+        # If the changed library did not compile, tests would fail for the wrong reason.
         server.function_load(library.text)
         server.function_delete(library.name)

@@ -75,7 +75,9 @@ def test_pop_without_a_timeout_waits_through_empty_polls(
 
 
 @proves("W-47")
-def test_of_two_that_wait_one_gets_the_job_and_the_other_waits_on(hr: Client, queue: Queue) -> None:
+def test_one_of_two_waiting_pops_gets_the_job_and_the_other_keeps_waiting(
+    hr: Client, queue: Queue
+) -> None:
     with (
         meanwhile(lambda: ids(queue.pop("w1", wait=LONG))) as one,
         meanwhile(lambda: ids(queue.pop("w2", wait=LONG))) as other,
@@ -109,7 +111,7 @@ def test_pop_checks_again_after_subscribing(hr: Client, queue: Queue) -> None:
 
 
 @proves("WD-12")
-def test_a_broken_line_is_mended(hr: Client, queue: Queue, url: str) -> None:
+def test_waiting_pop_survives_a_broken_connection(hr: Client, queue: Queue, url: str) -> None:
     with (
         redis.Redis.from_url(url) as server,
         meanwhile(lambda: ids(queue.pop("w", wait=LONG))) as popped,
@@ -122,7 +124,7 @@ def test_a_broken_line_is_mended(hr: Client, queue: Queue, url: str) -> None:
 
 
 @proves("WD-12", "W-48")
-def test_a_lost_notice_delays_but_does_not_lose(
+def test_lost_notice_delays_a_job_but_does_not_lose_it(
     hr: Client, queue: Queue, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(popping, "SAFETY_POLL", 0.05)

@@ -48,7 +48,7 @@ async def test_schedules_of_all_shards_are_listed_in_order_and_ended(hr: Any, ca
     assert [key for key in dump(calm) if "}:schedule" in key] == []
 
 
-async def test_a_sweep_makes_what_is_due_on_every_shard(hr: Any, calm: Client) -> None:
+async def test_sweep_creates_due_jobs_on_every_shard(hr: Any, calm: Client) -> None:
     for number in range(30):
         await got(hr.queue("mail").schedule(f"plan {number}", "x", every=60))
 

@@ -27,7 +27,7 @@ async def test_jobs_of_a_unique_value_live_together(hr: Any, calm: Client) -> No
     assert calm.audit().problems == []
 
 
-async def test_a_value_and_an_id_of_another_shard_do_not_go_together(hr: Any, calm: Client) -> None:
+async def test_unique_value_and_id_on_different_shards_are_refused(hr: Any, calm: Client) -> None:
     ids = [f"job {number}" for number in range(40)]
     here = calm.core.shard_of("u")
     there = next(job_id for job_id in ids if calm.core.shard_of(job_id) != here)

@@ -45,7 +45,7 @@ def test_events_are_synced_and_files_compacted(
     assert (facts["rows"], facts["files"], facts["shards"][0]["behind"]) == (20, 1, 0)
 
 
-def test_what_was_dropped_is_told(
+def test_sync_reports_events_that_were_dropped_before_it(
     cli: RunCommand,  # noqa: F811
     client: Client,  # noqa: F811
     tmp_path: Path,
@@ -59,7 +59,7 @@ def test_what_was_dropped_is_told(
 
 
 @pytest.mark.parametrize("span", ["soon", "-1", "5x"])
-def test_a_span_that_is_none_is_refused(cli: RunCommand, tmp_path: Path, span: str) -> None:  # noqa: F811
+def test_invalid_duration_is_refused(cli: RunCommand, tmp_path: Path, span: str) -> None:  # noqa: F811
     for words in (["sync", "--interval", span], ["compact", "--grace", span]):
         result = cli("lake", *words, "--lake", str(tmp_path))
         assert result.code == 2

@@ -31,11 +31,11 @@ class Nodes:
             }
 
     def of(self, slot: int) -> int:
-        """Return the port of the node that claims a slot; other nodes learn of a move late."""
+        """Return the port of the node that claims a slot; other nodes may not know yet."""
         return next(port for port in self.by_port if self.told_by(port, slot) == port)
 
     def told_by(self, port: int, slot: int) -> int:
-        """Return the port of the node that owns a slot, by the account of any node."""
+        """Return the port of the owner of a slot, according to any node."""
         for first, last, (_, owner, *_), *_ in self._ask(port, "CLUSTER SLOTS"):
             if first <= slot <= last:
                 return int(owner)

@@ -46,7 +46,7 @@ def user_without(url: str, *commands: str) -> str:
 
 
 def functions_of(server: redis.Redis, library: str) -> set[str]:
-    """Return the names of all functions of a library on a server, none if it is not loaded."""
+    """Return the names of all functions of a library that a server has loaded."""
     found: Any = server.execute_command("FUNCTION", "LIST", "LIBRARYNAME", library)
     functions = [function for listed in found for function in _fields(listed)[b"functions"]]
     return {_fields(function)[b"name"].decode() for function in functions}

@@ -24,7 +24,7 @@ def write_and_die(hr: Client, rows: Sequence[Item], queue: str = "mail") -> str:
 
 
 def was_long_ago(hr: Client) -> None:
-    """Make all transactions look abandoned: their driver has been silent for too long."""
+    """Make all transactions look abandoned, as if their driver had made no call for too long."""
     core = hr.core
     for shard in range(core.shards):
         [transactions] = core.transport.send(

@@ -29,7 +29,7 @@ def ids(jobs: Iterable[Named]) -> list[str]:
 
 
 def pop_one(queue: Queue, worker: str = "w1", lease: float | None = None) -> Lease:
-    """Pop one job, which must be there."""
+    """Pop one job; a job must be available."""
     [popped] = queue.pop(worker, lease=lease)
     return popped
 

@@ -29,5 +29,5 @@ def gone(pid: int) -> bool:
         ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
     state = found.stdout.strip()
-    # With threads left (l) the process still holds its files, although its main thread has ended.
+    # A zombie with other threads (l) still holds its files, although its main thread has ended.
     return not state or (state.startswith("Z") and "l" not in state)

@@ -1,6 +1,6 @@
-"""Real servers for tests, on loopback or unix sockets and free ports, stopped with the block.
+"""Real servers for tests, on loopback or unix sockets. A server stops at the end of its block.
 
-No server outlives the test process, however that ends.
+No server outlives the test process, even if the process is killed.
 """
 
 from __future__ import annotations

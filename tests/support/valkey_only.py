@@ -1,4 +1,4 @@
-"""The fixture `location` for directories whose tests name the server of `valkey_url` themselves."""
+"""The fixture `location` for directories whose tests use the server of `valkey_url` directly."""
 
 from __future__ import annotations
 

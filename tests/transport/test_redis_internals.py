@@ -27,7 +27,7 @@ NO_SCRIPT = b"-NOSCRIPT No matching script.\r\n"
 
 @contextmanager
 def needs(attribute: str) -> Iterator[None]:
-    """Say which attribute of which redis-py changed, and where to adapt Headrace."""
+    """Name the attribute and the version of redis-py that changed, and the module to adapt."""
     try:
         yield
     except (AssertionError, AttributeError, TypeError, ValueError) as error:

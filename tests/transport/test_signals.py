@@ -1,4 +1,4 @@
-"""Signal handlers run at any point, also in the middle of a call of the client."""
+"""Signal handlers run at any point, even in the middle of a call of the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sync client spins for a reply only where that is faster than sleeping."""
+"""The sync client spins for a reply only if spinning is faster than sleeping."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def put_add(a: int, **options: Unpack[headrace.TaskOptions]) -> str:
 
 
 def refused(client: Client, queue: Queue) -> Any:
-    """Wrong arguments are errors; an unneeded comment is an error of mypy too."""
+    """Wrong arguments are errors. Mypy also reports a `type: ignore` that is not needed."""
     queue.put({}, colour="red")  # type: ignore[call-arg]
     queue.put({}, delay="soon")  # type: ignore[arg-type]
     put_mail(queue, "ada", delay="soon")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The leases of a worker: lost ones, early notices, and renewal without sessions."""
+"""The leases of a worker: lost leases, early notices, and renewal without sessions."""
 
 from __future__ import annotations
 

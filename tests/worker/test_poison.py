@@ -108,7 +108,7 @@ def test_timed_out_job_is_retried(site: Site) -> None:
 
 
 def test_prefetched_jobs_lose_no_retry_when_their_process_dies(site: Site) -> None:
-    # One job at a time: no other job can have started when the poison job kills the process.
+    # The process runs one job at a time, so no other job has started when the poison job kills it.
     site.work("--concurrency", "1")
     site.wait_for("complete", *site.put_many(600, "quick"))
     site.queue.pause()

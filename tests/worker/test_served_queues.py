@@ -51,7 +51,7 @@ def test_queues_are_served_by_weight(valkey_url: str, tmp_path: Path, shards: in
         ids = {name: site.put_many(600, "brief", queue=name, seconds=0.003) for name in ("a", "b")}
         site.work("-q", "a:3,b:1", "-c", "1")
         wait_until_idle(site, *ids)
-        # While both queues have jobs, a is served three times as often.
+        # While both queues have jobs, queue a is served three times as often as queue b.
         first = Counter(queues_in_run_order(site, ids)[:600])
         assert 0.55 < first["a"] / 600 < 0.92
 

@@ -35,7 +35,7 @@ def test_worker_stopped_longer_than_its_session_is_refused_when_it_continues(
     site.work("-c", str(PEERS), "--session", "1")
     ids: list[str] = []
     for number in range(ROUNDS):
-        # As many jobs as both can run, so that the stopped worker holds some in every round.
+        # Put as many jobs as both workers can run, so that the stopped worker holds some jobs.
         new = site.put_many(STOPPED + PEERS, "reports_late", name=f"gate {number}")
         site.wait_for_notes(len(new), f"begun gate {number}")
         held_while_stopped = {

@@ -10,14 +10,14 @@ from tests.worker.support.jobs import popped
 
 
 class Unfinished(Retry):
-    """Does not call the constructor of its base class."""
+    """An exception that does not call the constructor of its base class."""
 
     def __init__(self) -> None:
         self.host = "mx1"
 
 
 class Restless(Snooze):
-    """Does not call the constructor of its base class."""
+    """An exception that does not call the constructor of its base class."""
 
     def __init__(self) -> None:
         self.host = "mx1"

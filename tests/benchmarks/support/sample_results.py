@@ -74,7 +74,7 @@ def killed(lost: int, **times: float) -> dict[str, list[float]]:
 
 
 def results(**changed: Any) -> Results:
-    """Return the same as the results of a run."""
+    """Return the figures of all workloads as the results of a run."""
     everything = found(**changed)
     missing = {"ardiq": "it needs\nanother Python"}
     return made(Effort(), "valkey 9.0", everything, missing, list(evaluate(everything)))

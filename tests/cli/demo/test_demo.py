@@ -34,7 +34,7 @@ pytestmark = pytest.mark.timeout(600)
 PLAIN = os.environ | {"COLUMNS": "80", "NO_COLOR": "1", "FORCE_COLOR": "", "PYTHONUTF8": "1"}
 PROGRAM = "from headrace.cli.main import main; main()"
 COMMAND = [sys.executable, "-c", PROGRAM]
-# Handles SIGINT even if a shell started the tests in the background, where SIGINT is ignored.
+# This program handles SIGINT even if a shell started the tests in the background.
 INTERRUPTIBLE = """
 import signal
 from headrace.cli.main import main

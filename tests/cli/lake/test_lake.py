@@ -133,7 +133,7 @@ main()
 
 @contextmanager
 def syncing(url: str, namespace: str, *words: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a sync and its Spark in a process group of their own."""
+    """Run a sync, with its Spark processes, in a new process group."""
     process = subprocess.Popen(
         [Path(sys.executable).with_name("headrace"), "lake", "sync", *words],
         stdout=subprocess.PIPE,

@@ -42,7 +42,7 @@ class Terminal:
         self._modes = termios.tcgetattr(follower)
 
     def press(self, keys: str) -> None:
-        """Type keys, and drop the output so far."""
+        """Type keys, and discard the output up to now."""
         self.text = ""
         os.write(self._leader, keys.encode())
 
@@ -52,7 +52,7 @@ class Terminal:
         set_size(self._leader, columns, lines)
 
     def until(self, words: str) -> str:
-        """Wait for words and return the output so far."""
+        """Wait until the output contains these words, and return the output."""
         deadline = time.monotonic() + PATIENCE
         while words not in ORDERS.sub("", self.text):
             assert time.monotonic() < deadline, f"no {words!r} in {self.text[-2000:]!r}"

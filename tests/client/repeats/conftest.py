@@ -1,4 +1,4 @@
-"""A client whose connection breaks, and a second one that inspects the result."""
+"""A client whose connection breaks, and a second client that inspects the result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.proxy import MOMENTS
 
 @pytest.fixture(scope="session")
 def _loaded_url(valkey_url: str) -> str:
-    """The server with the library loaded, so that it runs the first call of each at once."""
+    """A server that has loaded the library, so that no call is repeated to load it."""
     client, _ = open_with_clock(valkey_url)
     with client:
         drive(client.core.transport, load(client.core))

@@ -21,7 +21,7 @@ async def test_a_feed_is_made_once(hr: Any, calm: Client, way: Way, moment: str)
     assert happened(calm) == ["feed_made"]
 
 
-async def test_a_feed_that_another_has_made_meanwhile_is_not_ours(
+async def test_feed_created_by_another_client_meanwhile_is_refused(
     hr: Any, calm: Client, way: Way
 ) -> None:
     way.lose(

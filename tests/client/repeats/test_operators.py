@@ -30,7 +30,7 @@ async def test_jobs_are_cancelled_by_their_data_once(
 
     named = await got(hr.queue("mail").cancel_matching("x"))
 
-    # The jobs of the step whose answer was lost are cancelled, but no answer contains them.
+    # The result lacks the jobs of the step whose answer was lost, although they are cancelled.
     assert named == (ids if moment == "before the request" else ids[1000:])
     assert way.cuts == 1
     assert happened(calm) == ["put"] * 1200 + ["cancelled"] * 1200
@@ -75,7 +75,7 @@ async def test_a_job_is_requeued_once(hr: Any, calm: Client, way: Way, moment: s
     assert [job.id for job in calm.queue("other").peek(9)] == ["a"]
 
 
-async def test_a_requeue_is_not_repeated_on_a_job_that_has_moved_on(
+async def test_repeated_requeue_does_not_affect_a_job_that_moved_on(
     hr: Any, calm: Client, way: Way
 ) -> None:
     calm.queue("mail").put("x", id="a")
@@ -186,7 +186,9 @@ async def test_a_queue_is_deleted_once(hr: Any, calm: Client, way: Way, moment: 
         await got(hr.queue("mail").delete())
 
 
-async def test_a_question_is_asked_again(hr: Any, calm: Client, way: Way, moment: str) -> None:
+async def test_repeated_read_returns_the_same_answer(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
     calm.queue("mail").put("x", id="a")
     for op in ("get", "counts", "peek", "job_page"):
         way.lose(mark(calm, op), moment)
@@ -198,7 +200,7 @@ async def test_a_question_is_asked_again(hr: Any, calm: Client, way: Way, moment
     assert way.cuts == 4
 
 
-async def test_a_refusal_that_is_lost_is_given_again(hr: Any, calm: Client, way: Way) -> None:
+async def test_lost_refusal_is_repeated(hr: Any, calm: Client, way: Way) -> None:
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").pop("w")
     way.lose(mark(calm, "requeue"), "before the answer")

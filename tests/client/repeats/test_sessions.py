@@ -38,7 +38,7 @@ async def test_repeated_session_start_keeps_jobs_popped_meanwhile(
     assert happened(calm) == ["put", "popped"]
 
 
-async def test_a_renewal_is_repeated(
+async def test_session_renewal_can_be_repeated(
     hr: Any, calm: Client, clock: Clock, way: Way, moment: str
 ) -> None:
     session = await got(hr.session("w", ttl=5))

@@ -37,9 +37,7 @@ async def test_a_unique_job_that_runs_already_is_not_made_again(
     assert [job.id for job in calm.queue("mail").jobs("running").jobs] == [made]
 
 
-async def test_the_one_that_waits_is_replaced_once(
-    hr: Any, calm: Client, way: Way, moment: str
-) -> None:
+async def test_waiting_job_is_replaced_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     first = calm.queue("mail").put("old", unique="u", delay=60)
     way.lose(mark(calm, "put"), moment)
 
@@ -52,7 +50,7 @@ async def test_the_one_that_waits_is_replaced_once(
     assert [job.data for job in calm.jobs([first])] == ["new"]
 
 
-async def test_a_replaced_one_that_runs_already_is_not_replaced_again(
+async def test_replaced_job_that_already_runs_is_not_replaced_again(
     hr: Any, calm: Client, way: Way
 ) -> None:
     mail = calm.queue("mail")
@@ -110,7 +108,9 @@ async def test_equal_ones_of_a_call_are_refused_again(
     assert [job.data for job in calm.queue("mail").peek(9)] == [1, 3]
 
 
-async def test_tags_are_given_and_taken_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+async def test_tags_are_added_and_removed_once(
+    hr: Any, calm: Client, way: Way, moment: str
+) -> None:
     calm.queue("mail").put("x", id="a")
     way.lose(mark(calm, "tag"), moment)
     assert await got(hr.tags.add("a", "x", "y")) == ["x", "y"]

@@ -1,4 +1,4 @@
-"""Job: its states, and calls that do not fit them."""
+"""Job: its states, and calls that are not allowed in a state."""
 
 from __future__ import annotations
 

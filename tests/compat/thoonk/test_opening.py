@@ -1,4 +1,4 @@
-"""Opening feeds, also those that other programs have created."""
+"""Opening feeds, including feeds that other programs have created."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def operate(hr: Client, ids: list[str]) -> None:
 
 
 def produce(hr: Client, worker: Client) -> None:
-    """Put jobs in every way, look at them, and wait for a result that `worker` returns."""
+    """Put jobs in every way, read them, and wait for a result that `worker` returns."""
     mail = hr.queue("mail")
     first = put_in_every_way(hr, worker)
     with meanwhile(lambda: hr.result(first, wait=20)) as result:
@@ -244,7 +244,7 @@ def puts(hr: Client) -> list[Callable[[], object]]:
 
 
 def changes(hr: Client) -> list[Callable[[], object]]:
-    """Return calls that would change something, each in another way."""
+    """Return calls that would change data, each in a different way."""
     mail = hr.queue("mail")
     return [
         lambda: mail.pop("w"),

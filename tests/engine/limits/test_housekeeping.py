@@ -34,7 +34,7 @@ def other(hr: Client) -> Queue:
     return other
 
 
-def test_jobs_are_lined_up_by_any_call(
+def test_any_call_moves_waiting_jobs_into_lanes(
     hr: Client, queue: Queue, other: Queue, trigger: Trigger
 ) -> None:
     queue.put("x")

@@ -71,7 +71,7 @@ def test_rate_limits_how_many_jobs_start_per_interval(queue: Queue, clock: Clock
     assert data(queue) == [4, 5, 6]
 
 
-def test_a_rate_of_nothing_lets_nothing_start(queue: Queue, clock: Clock) -> None:
+def test_rate_of_0_lets_no_job_start(queue: Queue, clock: Clock) -> None:
     queue.configure(rate="0/s")
     queue.put(1)
     clock.tick(10**6)
@@ -89,7 +89,7 @@ def test_a_rate_is_shown_as_it_was_given(queue: Queue, rate: str) -> None:
 @pytest.mark.parametrize(
     "rate", ["", "3", "3/", "x/s", "3/0s", "3/400d", "-1/s", "1.5/s", 3, b"3/s"]
 )
-def test_a_rate_that_is_none_is_refused(queue: Queue, rate: str) -> None:
+def test_invalid_rate_is_refused(queue: Queue, rate: str) -> None:
     with pytest.raises(InvalidArgument, match=r"10/s|366 days"):
         queue.configure(rate=rate)
 
@@ -246,9 +246,7 @@ def parked(hr: Client, queue: Queue) -> int:
     return int(found)
 
 
-def test_a_call_looks_at_a_bounded_number_of_keys_that_may_not_start(
-    hr: Client, queue: Queue
-) -> None:
+def test_call_examines_a_bounded_number_of_keys_at_their_limit(hr: Client, queue: Queue) -> None:
     queue.configure(key_concurrency=1)
     queue.put_many([Put(n, key=str(n)) for n in range(1000)])
     held = [lease for _ in range(2) for lease in queue.pop("ada", count=500)]
@@ -299,7 +297,7 @@ def test_pop_reports_when_a_throttle_expires(hr: Client, queue: Queue) -> None:
     assert pop_once(hr, queue, 1) == [7000, []]
 
 
-def test_a_lease_that_is_made_shorter_is_foreseen(hr: Client) -> None:
+def test_pop_reports_when_a_shortened_lease_frees_a_throttle(hr: Client) -> None:
     hr.throttles.set("t", concurrency=1)
     one, two = hr.queue("one"), hr.queue("two")
     one.put(1, throttles=["t"])

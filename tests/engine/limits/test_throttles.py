@@ -94,7 +94,7 @@ def test_deleted_throttle_limits_nothing(hr: Client, queue: Queue) -> None:
 
 
 @pytest.mark.parametrize("concurrency", ["1", 1.5, -1, True])
-def test_a_maximum_that_is_none_is_refused(hr: Client, concurrency: int) -> None:
+def test_invalid_maximum_is_refused(hr: Client, concurrency: int) -> None:
     before = dump(hr)
     with pytest.raises(InvalidArgument, match="concurrency"):
         hr.throttles.set("api", concurrency=concurrency)
@@ -110,7 +110,9 @@ def test_throttles_of_a_job_are_a_few_names(queue: Queue, throttles: list[str]) 
 # why a job waits
 
 
-def test_a_job_behind_a_full_key_is_explained(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_why_waiting_names_the_key_that_has_reached_its_limit(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
     queue.configure(key_concurrency=3)
     for lease in pop_after_put(queue, 3):
         clock.tick(8)

@@ -1,4 +1,4 @@
-"""chain: each job depends on the one before, in one step."""
+"""chain: one step puts jobs, each of which depends on the previous job."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def test_a_step_may_have_an_id_and_options(hr: Client) -> None:
 @pytest.mark.parametrize(
     ("policy", "after"), [("wait", ["blocked", "blocked"]), ("cancel", ["gone", "gone"])]
 )
-def test_the_policy_holds_for_all_steps(hr: Client, policy: str, after: list[str]) -> None:
+def test_if_dependency_fails_applies_to_all_jobs_of_a_chain(
+    hr: Client, policy: str, after: list[str]
+) -> None:
     _, *names = hr.chain([("a", 0), ("b", 0), ("c", 0)], if_dependency_fails=policy)
 
     pop_one(hr.queue("a")).fail("io")

@@ -164,7 +164,9 @@ def test_job_with_dependents_is_not_cancelled(hr: Client, queue: Queue) -> None:
 
 @proves("QL-11")
 @pytest.mark.parametrize("order", ["abc", "cba", "bca"])
-def test_a_set_that_is_closed_is_cancelled(hr: Client, queue: Queue, order: str) -> None:
+def test_jobs_that_depend_only_on_each_other_are_cancelled_together(
+    hr: Client, queue: Queue, order: str
+) -> None:
     queue.put(0, id="a")
     queue.put(0, id="b", depends_on=["a"], if_dependency_fails="fail")
     queue.put(0, id="c", depends_on=["b", "a"])
@@ -295,7 +297,7 @@ def test_many_that_move_on_are_blocked_in_bounded_steps(hr: Client, queue: Queue
     assert len(sent) == 3
 
 
-def test_a_chain_has_no_more_links_than_a_step(hr: Client) -> None:
+def test_chain_with_too_many_dependencies_is_refused(hr: Client) -> None:
     many = [f"job {number}" for number in range(1000)]
     with pytest.raises(InvalidArgument, match="a chain may have at most 10000 dependencies"):
         hr.chain([("mail", Put(0, depends_on=many))] * 11)

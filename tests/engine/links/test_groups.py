@@ -1,4 +1,4 @@
-"""Groups: jobs that belong together, and a callback that runs when all of them are finished."""
+"""Groups: a callback runs when all jobs of a group are finished."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_member_that_is_put_into_another_group_leaves_the_first(hr: Client) ->
 
 
 @proves("QL-11")
-def test_a_member_that_is_done_again_is_a_member_again(hr: Client, queue: Queue) -> None:
+def test_completed_member_put_again_is_a_pending_member_again(hr: Client, queue: Queue) -> None:
     group = hr.group("g")
     group.put("mail", 0, id="a")
     pop_one(queue).complete(next="mail")
@@ -192,7 +192,7 @@ def test_callback_can_be_freed_from_its_group(hr: Client) -> None:
     assert hr.audit().problems == []
 
 
-def test_a_callback_has_the_options_of_a_put_and_no_others(hr: Client) -> None:
+def test_callback_accepts_only_the_options_of_a_put(hr: Client) -> None:
     group = hr.group("g")
     with pytest.raises(InvalidArgument, match="no option 'colour'"):
         group.then("mail", 0, colour="red")  # type: ignore[call-arg]

@@ -70,7 +70,7 @@ def test_dependency_unlocks_its_dependents_even_if_it_is_not_kept(
 
 
 @proves("QL-11")
-def test_a_dependency_that_only_moves_on_is_not_done(hr: Client, queue: Queue) -> None:
+def test_dependency_that_moves_to_another_queue_is_not_complete(hr: Client, queue: Queue) -> None:
     queue.put(1, id="a")
     queue.put(2, id="b", depends_on=["a"])
 
@@ -119,7 +119,7 @@ def test_unlocked_jobs_join_the_back_of_their_priority_in_put_order(
 
 
 @proves("QL-11")
-def test_the_time_that_a_job_is_blocked_is_not_waited(
+def test_time_while_a_job_is_blocked_is_not_waiting_time(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(0, id="a")
@@ -147,7 +147,7 @@ def test_unlocked_job_wakes_a_waiting_worker(hr: Client, queue: Queue, url: str)
 
 
 @proves("QL-11")
-def test_it_is_one_event_that_a_job_is_unlocked(hr: Client, queue: Queue) -> None:
+def test_unlocking_a_job_writes_one_event(hr: Client, queue: Queue) -> None:
     queue.put(0, id="a")
     queue.put(0, id="b", depends_on=["a"], delay=5)
     pop_one(queue).complete()

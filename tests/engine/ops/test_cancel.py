@@ -25,9 +25,7 @@ def bring(queue: Queue, state: str) -> None:
 
 @proves("QL-01", "QD-15")
 @pytest.mark.parametrize("state", ["waiting", "scheduled", "running", "failed"])
-def test_a_cancelled_job_is_gone_without_a_trace(
-    hr: Client, queue: Queue, clock: Clock, state: str
-) -> None:
+def test_cancelled_job_leaves_no_key(hr: Client, queue: Queue, clock: Clock, state: str) -> None:
     bring(queue, state)
     assert found(hr, NAME).state == state
 

@@ -80,7 +80,7 @@ def test_up_to_a_thousand_jobs_are_cancelled_in_one_step(
 
 
 @proves("W-19")
-def test_more_are_cancelled_in_several_steps(hr: Client, queue: Queue) -> None:
+def test_more_jobs_are_cancelled_in_several_steps(hr: Client, queue: Queue) -> None:
     names = queue.put_many(["same", "other", "same"] * 1100)
     queue.pop("w", count=150)
 

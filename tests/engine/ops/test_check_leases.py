@@ -40,7 +40,7 @@ BECAME: dict[str, tuple[str, Callable[[Client, Lease], object]]] = {
 
 @proves("QL-14")
 @pytest.mark.parametrize("what", BECAME)
-def test_a_lease_holds_until_its_job_is_no_longer_the_holders(
+def test_lease_is_valid_as_long_as_its_holder_has_the_job(
     hr: Client, queue: Queue, what: str
 ) -> None:
     answer, happens = BECAME[what]
@@ -54,7 +54,7 @@ def test_a_lease_holds_until_its_job_is_no_longer_the_holders(
     assert dump(hr) == before
 
 
-def test_the_token_decides(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_only_the_lease_token_identifies_the_holder(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1, id="a")
     first = pop_one(queue, "w")
     clock.tick(60)

@@ -1,4 +1,4 @@
-"""config_get and config_set: settings for every queue that has no setting of its own."""
+"""config_get and config_set: defaults for queues without their own value of a setting."""
 
 from __future__ import annotations
 

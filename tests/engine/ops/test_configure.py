@@ -38,7 +38,7 @@ def test_queue_setting_overrides_the_namespace_and_that_the_default(
     assert hr.queue("other").settings()["lease"] == 30
 
 
-def test_a_setting_alone_changes_just_that_one(queue: Queue) -> None:
+def test_configure_changes_only_the_given_setting(queue: Queue) -> None:
     queue.configure(lease=5, retries=2)
     queue.configure(retries=None)
 
@@ -56,7 +56,7 @@ def test_a_profile_replaces_all_settings_but_the_pause(queue: Queue, profile: st
     assert queue.settings() == expected
 
 
-def test_a_profile_may_be_taken_with_exceptions(queue: Queue) -> None:
+def test_profile_can_be_combined_with_single_settings(queue: Queue) -> None:
     queue.configure("task", retries=3)
 
     assert (queue.settings()["session"], queue.settings()["retries"]) == ("required", 3)

@@ -11,7 +11,7 @@ from tests.support.jobs import pop_one
 
 
 def fill(queue: Queue) -> None:
-    """Make one more job in each state than in the state before."""
+    """Create one job in the first state, two jobs in the second state, and so on."""
     for _ in range(5):
         queue.put(1)
         pop_one(queue).complete()

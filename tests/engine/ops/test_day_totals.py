@@ -58,7 +58,7 @@ def test_unused_queue_has_no_counts_and_nothing_changes(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_many_queues_are_asked_for_in_parts(hr: Client) -> None:
+def test_totals_of_many_queues_are_read_in_several_calls(hr: Client) -> None:
     names = [f"q{number}" for number in range(QUEUES_A_CALL + 1)]
 
     assert list(tallied(hr, *names)) == names

@@ -104,7 +104,7 @@ def test_results_go_with_the_queue_however_many_jobs_it_keeps(
 
 
 @proves("TD-11")
-def test_a_large_queue_goes_in_several_steps(hr: Client, queue: Queue) -> None:
+def test_large_queue_is_deleted_in_several_steps(hr: Client, queue: Queue) -> None:
     queue.put_many(range(1100))
     hr.leases.complete(queue.pop("w", count=500), results=range(500))
     queue.pop("w", count=100)
@@ -147,7 +147,7 @@ def test_deletion_notifies_the_queue_and_its_workers(hr: Client, queue: Queue, u
 
 
 @proves("W-23")
-def test_a_put_makes_a_deleted_queue_anew(hr: Client, queue: Queue) -> None:
+def test_put_creates_a_deleted_queue_again(hr: Client, queue: Queue) -> None:
     queue.configure(profile="ring", lease=7)
     queue.put("old")
     queue.delete()

@@ -32,7 +32,7 @@ def test_a_job_that_waits_or_is_scheduled_is_blocked(
 
 
 @proves("QL-11")
-def test_a_blocked_job_waits_for_the_new_ones_too(hr: Client, queue: Queue) -> None:
+def test_blocked_job_also_waits_for_added_dependencies(hr: Client, queue: Queue) -> None:
     queue.put_many([Put(0, id="a"), Put(0, id="b")])
     queue.put(0, id="x", depends_on=["a"])
 

@@ -48,7 +48,7 @@ def test_without_failures_there_are_no_types(hr: Client) -> None:
 
 
 @proves("Q-83")
-def test_a_type_whose_last_job_leaves_disappears(hr: Client, queue: Queue) -> None:
+def test_failure_type_without_jobs_is_deleted(hr: Client, queue: Queue) -> None:
     for name in "abcd":
         fail(queue, name, "broken")
 
@@ -85,7 +85,7 @@ def test_a_page_has_count_jobs_from_its_offset_on(
 
 
 @proves("Q-82")
-def test_types_are_paged_too(hr: Client, queue: Queue) -> None:
+def test_failure_types_are_paged(hr: Client, queue: Queue) -> None:
     for number in range(30):
         fail(queue, f"job {number}", f"type {number:02}")
 

@@ -97,7 +97,7 @@ def test_interrupted_eviction_is_continued_by_later_publishes(hr: Client) -> Non
 
 
 @pytest.mark.parametrize("max_length", [None, 1, 5000])
-def test_a_limit_can_be_anything(hr: Client, max_length: int | None) -> None:
+def test_limit_accepts_every_valid_value(hr: Client, max_length: int | None) -> None:
     news = hr.feeds.create("news")
     news.publish_many([1, 2])
 

@@ -27,7 +27,7 @@ def test_ids_are_numbers_by_a_counter(line: Feed) -> None:
 
 
 @proves("TL-04")
-def test_a_number_that_was_given_as_an_id_is_not_given_again(line: Feed) -> None:
+def test_numeric_id_chosen_by_a_caller_is_not_generated_again(line: Feed) -> None:
     line.publish("mine", id="2")
     line.publish("also", id="0007")
     line.publish("large", id="9" * 16)
@@ -84,7 +84,7 @@ def test_existing_item_moves_to_the_given_position(line: Feed, hr: Client, url: 
 
 @proves("TL-04")
 @pytest.mark.parametrize("place", [{"before": "missing"}, {"after": "missing"}], ids=str)
-def test_an_unknown_neighbour_is_refused_and_nothing_changes(
+def test_unknown_reference_item_is_refused_and_nothing_changes(
     hr: Client, line: Feed, place: dict[str, Any]
 ) -> None:
     line.publish("a", id="a")
@@ -112,7 +112,7 @@ def test_item_cannot_be_its_own_neighbour(hr: Client, line: Feed) -> None:
     assert dump(hr) == before
 
 
-def test_a_sorted_feed_has_no_newest_and_no_limit(hr: Client, line: Feed) -> None:
+def test_sorted_feed_refuses_newest_positions_and_a_limit(hr: Client, line: Feed) -> None:
     for attempt in (
         lambda: line.publish("a", touch=True),
         lambda: line.configure(max_length=5),
@@ -124,7 +124,7 @@ def test_a_sorted_feed_has_no_newest_and_no_limit(hr: Client, line: Feed) -> Non
             attempt()
 
 
-def test_a_plain_feed_has_no_places(hr: Client) -> None:
+def test_plain_feed_refuses_positions(hr: Client) -> None:
     news = hr.feeds.create("news")
     for attempt in (
         lambda: news.publish("a", first=True),

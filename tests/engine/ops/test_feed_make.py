@@ -27,7 +27,7 @@ def test_a_feed_is_made_once(hr: Client) -> None:
 
 
 @proves("T-01", "T-05")
-def test_a_feed_that_is_there_is_opened_as_it_is(hr: Client) -> None:
+def test_existing_feed_is_opened_unchanged(hr: Client) -> None:
     hr.feeds.create("line", sorted=True, about="one after the other")
     hr.feeds.create("news", max_length=3)
     before = dump(hr)
@@ -39,7 +39,7 @@ def test_a_feed_that_is_there_is_opened_as_it_is(hr: Client) -> None:
 
 
 @proves("T-01")
-def test_a_feed_that_is_not_there_is_made_plain_and_without_a_limit(hr: Client) -> None:
+def test_missing_feed_is_created_plain_and_without_a_limit(hr: Client) -> None:
     news = hr.feed("news")
 
     assert not news.sorted

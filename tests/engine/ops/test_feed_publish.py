@@ -107,7 +107,7 @@ def test_a_bounded_feed_loses_its_oldest(hr: Client, url: str) -> None:
 
 
 @proves("TL-01")
-def test_a_batch_that_is_larger_than_the_limit_leaves_its_newest(hr: Client) -> None:
+def test_batch_larger_than_max_length_leaves_its_newest_items(hr: Client) -> None:
     news = hr.feeds.create("news", max_length=2)
 
     news.publish_many({str(number): number for number in range(700)})

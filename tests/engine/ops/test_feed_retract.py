@@ -42,7 +42,7 @@ def test_unknown_item_is_skipped(hr: Client, feed: Feed) -> None:
     assert feed.ids() == ["b"]
 
 
-def test_many_go_in_one_call(hr: Client, feed: Feed) -> None:
+def test_one_call_retracts_hundreds_of_items(hr: Client, feed: Feed) -> None:
     feed.publish_many({str(number): 0 for number in range(600)})
 
     assert len(feed.retract(*map(str, range(700)))) == 600

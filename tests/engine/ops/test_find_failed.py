@@ -93,7 +93,7 @@ async def test_the_oldest_come_first(calm: Client, clock: Clock, any_client: Any
     assert waiting(calm) == set(ids[:6] + ids[11:14])
 
 
-async def test_a_pace_spreads_them_by_when_they_are_due(
+async def test_pace_spreads_the_due_times_of_retried_jobs(
     calm: Client, clock: Clock, any_client: Any
 ) -> None:
     ids = failed_one_by_one(calm, clock, 9)
@@ -105,7 +105,7 @@ async def test_a_pace_spreads_them_by_when_they_are_due(
     assert due == [clock.now + timedelta(seconds=10 + nth / 2) for nth in range(9)]
 
 
-async def test_of_a_pace_the_first_starts_at_once(
+async def test_first_job_of_a_paced_retry_is_due_at_once(
     calm: Client, clock: Clock, any_client: Any
 ) -> None:
     ids = failed_one_by_one(calm, clock, 3)
@@ -170,7 +170,9 @@ async def test_dry_run_counts_matching_jobs_and_changes_nothing(
 
 
 @pytest.mark.parametrize("name", ["type and tag", "queue and tag", "all", "between", "none"])
-async def test_filters_choose(calm: Client, clock: Clock, any_client: Any, name: str) -> None:
+async def test_filters_select_the_matching_failed_jobs(
+    calm: Client, clock: Clock, any_client: Any, name: str
+) -> None:
     given, chosen = FILTERS[name]
     first = eight_of_a_kind(calm, clock)
 
@@ -180,7 +182,7 @@ async def test_filters_choose(calm: Client, clock: Clock, any_client: Any, name:
     assert waiting(calm) | waiting(calm, "post") == set(chosen)
 
 
-async def test_filters_look_through_many_that_do_not_match(calm: Client, any_client: Any) -> None:
+async def test_filters_examine_many_jobs_that_do_not_match(calm: Client, any_client: Any) -> None:
     plain = calm.queue("mail").put_many(range(2 * STEP))
     marked = calm.queue("mail").put_many(range(3), tags=["vip"])
     set_aside(calm, plain)
@@ -311,7 +313,7 @@ def test_contradictory_filters_are_refused(valkey_url: str, call: str, wrong: An
 
 
 @pytest.mark.parametrize("pace", ["", "fast", 5, "0/s", "10", "1/0s"])
-def test_a_pace_that_cannot_be_is_refused(valkey_url: str, pace: Any) -> None:
+def test_invalid_pace_is_refused(valkey_url: str, pace: Any) -> None:
     client, _ = open_with_clock(valkey_url)
     with client, pytest.raises(InvalidArgument, match="pace"):
         client.failures.retry("io", pace=pace)

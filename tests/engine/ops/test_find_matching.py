@@ -78,13 +78,13 @@ def test_unused_queue_has_no_matching_jobs(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_a_long_queue_is_gone_through_to_its_end(hr: Client, queue: Queue) -> None:
+def test_matching_searches_a_long_queue_to_its_end(hr: Client, queue: Queue) -> None:
     names = queue.put_many(["even", "odd"] * 1250)
 
     assert list(hr.queue("mail").matching("even")) == names[::2]
 
 
-def test_a_job_that_has_lost_its_record_stops_nothing(hr: Client, queue: Queue) -> None:
+def test_job_without_a_record_does_not_stop_other_calls(hr: Client, queue: Queue) -> None:
     lost, there = queue.put_many([1, 1])
     hr.core.transport.send([(0, ("DEL", hr.core.key(0, f"job:{lost}")))])
 

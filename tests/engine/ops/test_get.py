@@ -16,7 +16,7 @@ SECOND = timedelta(seconds=1)
 
 
 @proves("Q-35")
-def test_an_unknown_id_is_nothing(hr: Client) -> None:
+def test_unknown_id_returns_none(hr: Client) -> None:
     assert hr.job("nobody") is None
 
 
@@ -91,7 +91,7 @@ def test_history_has_every_stage_and_attempt_oldest_first(
 
 
 @proves("Q-72")
-def test_times_that_have_not_come_are_absent(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_times_that_are_not_reached_are_absent(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
 
     assert found(hr, "x").history == [Stage("mail", clock.now, None, None, "", None)]

@@ -1,4 +1,4 @@
-"""A worker that found no job offers to take the next one, and a put hands it over directly."""
+"""A worker that found no job offers to take the next job, and a put hands the job over."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ WAITS: dict[str, Callable[[Client, Queue, Clock], object]] = {
 
 
 @pytest.mark.parametrize("case", WAITS)
-def test_a_job_waits_as_usual_if(hr: Client, idle: Queue, clock: Clock, case: str) -> None:
+def test_job_is_not_handed_over_if(hr: Client, idle: Queue, clock: Clock, case: str) -> None:
     WAITS[case](hr, idle, clock)
 
     put(idle, "next")
@@ -151,13 +151,13 @@ def test_a_job_waits_as_usual_if(hr: Client, idle: Queue, clock: Clock, case: st
 @pytest.mark.parametrize(
     "options", [{"priority": 1}, {"tags": ["x"]}, {"delay": 1}, {"id": "x"}, {"unique": True}]
 )
-def test_a_job_with_options_waits_as_usual(
+def test_job_with_options_is_not_handed_over(
     hr: Client, idle: Queue, options: dict[str, Any]
 ) -> None:
     assert found(hr, idle.put("x", **options)).worker == ""
 
 
-def test_many_jobs_wait_as_usual(hr: Client, idle: Queue) -> None:
+def test_batch_of_jobs_is_not_handed_over(hr: Client, idle: Queue) -> None:
     assert {job.state for job in hr.jobs(idle.put_many([1, 2]))} == {"waiting"}
 
 
@@ -179,9 +179,7 @@ def test_the_first_job_of_a_day_is_handed_over_as_by_put_and_pop(valkey_url: str
     assert dumps[0] == dumps[1]
 
 
-def test_without_an_offer_a_job_waits_and_nobody_is_handed_it(
-    hr: Client, queue: Queue, url: str
-) -> None:
+def test_job_without_an_offer_is_not_handed_over(hr: Client, queue: Queue, url: str) -> None:
     hr.session("w", ttl=3)
     queue.put("first", id="first")
 
@@ -193,7 +191,7 @@ def test_without_an_offer_a_job_waits_and_nobody_is_handed_it(
 
 
 @pytest.mark.parametrize("case", WAITS)
-def test_an_offer_makes_no_other_difference_if(valkey_url: str, case: str) -> None:
+def test_offer_has_no_other_effect_if(valkey_url: str, case: str) -> None:
     dumps = []
     for offer in (OFFER, 0.0):
         hr, clock = open_with_clock(valkey_url)
@@ -208,9 +206,7 @@ def test_an_offer_makes_no_other_difference_if(valkey_url: str, case: str) -> No
 @pytest.mark.parametrize(
     "case", ["the offer has ended", "the session has ended", "the queue is paused"]
 )
-def test_an_offer_that_nobody_can_take_up_is_withdrawn(
-    hr: Client, idle: Queue, clock: Clock, case: str
-) -> None:
+def test_unusable_offer_is_withdrawn(hr: Client, idle: Queue, clock: Clock, case: str) -> None:
     WAITS[case](hr, idle, clock)
     assert offers(hr) == [1]
 

@@ -83,7 +83,7 @@ def test_a_heartbeat_may_replace_the_data(hr: Client, queue: Queue, data: Any) -
 
 
 @proves("Q-53")
-def test_a_heartbeat_without_data_keeps_it(hr: Client, queue: Queue) -> None:
+def test_heartbeat_without_data_keeps_the_data(hr: Client, queue: Queue) -> None:
     queue.put("old", id="x")
 
     pop_one(queue).heartbeat()

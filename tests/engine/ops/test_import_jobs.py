@@ -1,4 +1,4 @@
-"""import_jobs, import_items: everything is imported unchanged and once."""
+"""import_jobs, import_items: jobs and items are imported unchanged and once."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.support.dump import dump
 from tests.support.jobs import found, pop_one
 
 
-def test_jobs_come_in_the_state_they_had_and_come_once(hr: Client, clock: Clock) -> None:
+def test_imported_jobs_keep_their_state_and_are_imported_once(hr: Client, clock: Clock) -> None:
     come(hr, clock)
 
     assert hr.audit().balanced
 
 
-def test_items_come_in_their_order_and_come_once(hr: Client) -> None:
+def test_imported_items_keep_their_order_and_are_imported_once(hr: Client) -> None:
     items_come(hr)
 
 
@@ -38,7 +38,7 @@ def test_imported_jobs_keep_dependencies_and_tracking(hr: Client) -> None:
     assert hr.audit().balanced
 
 
-def test_schedules_come_once(hr: Client, clock: Clock) -> None:
+def test_schedules_are_imported_once(hr: Client, clock: Clock) -> None:
     schedules_come(hr, clock)
 
 
@@ -75,7 +75,7 @@ def test_imported_job_behaves_like_any_other_job(hr: Client, queue: Queue) -> No
     assert hr.audit().balanced
 
 
-def test_unique_values_that_are_taken_are_not_had_twice(hr: Client, queue: Queue) -> None:
+def test_taken_unique_values_are_not_given_twice(hr: Client, queue: Queue) -> None:
     queue.put(1, id="mine", unique="u")
 
     bring(hr, job("theirs", unique="u"))
@@ -84,7 +84,7 @@ def test_unique_values_that_are_taken_are_not_had_twice(hr: Client, queue: Queue
     assert hr.audit().balanced
 
 
-def test_the_same_twice_in_a_call_is_one(hr: Client) -> None:
+def test_id_passed_twice_in_a_call_counts_once(hr: Client) -> None:
     taken = bring(hr, job("a"), job("a"))
 
     assert taken == [ImportedId("a", is_new=True), ImportedId("a", is_new=False)]

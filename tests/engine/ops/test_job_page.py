@@ -57,7 +57,7 @@ STATES: dict[str, Fill] = {
 
 @proves("QL-16", "QD-15")
 @pytest.mark.parametrize("state", STATES)
-def test_a_state_is_listed_next_first_or_newest_first_25_a_page(
+def test_jobs_of_a_state_are_listed_in_order_25_per_page(
     queue: Queue, clock: Clock, state: str
 ) -> None:
     names = [f"{number:02}" for number in range(27)]
@@ -94,7 +94,7 @@ def test_waiting_jobs_are_listed_as_they_will_be_served(queue: Queue) -> None:
 
 
 @proves("QL-16")
-def test_a_listed_job_is_the_job_itself(hr: Client, queue: Queue) -> None:
+def test_listed_job_equals_the_job_read_by_id(hr: Client, queue: Queue) -> None:
     queue.put({"big": "x" * 5000}, id="x", tags=["vip"])
 
     assert queue.jobs("waiting").jobs == [found(hr, "x")]

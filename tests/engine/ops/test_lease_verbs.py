@@ -1,4 +1,4 @@
-"""complete, fail, heartbeat and release: only the present lease of a job may call them.
+"""complete, fail, heartbeat and release: only the holder of the current lease may call them.
 
 Each verb is tried in every way in which a lease can be lost. The modules test_complete, test_fail,
 test_heartbeat and test_release test what only one verb does.

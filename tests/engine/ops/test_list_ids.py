@@ -9,7 +9,7 @@ from headrace.operations.paging import LAST_POSITION
 from headrace.testing import open_with_clock
 
 
-def test_a_far_page_over_shards_reads_no_more_jobs_than_it_shows(valkey_url: str) -> None:
+def test_late_page_over_shards_reads_only_the_jobs_it_shows(valkey_url: str) -> None:
     client, _ = open_with_clock(valkey_url, shards=4)
     with client:
         queue = client.queue("mail")
@@ -30,7 +30,7 @@ def test_a_page_too_far_over_shards_is_refused(valkey_url: str) -> None:
         client.queue("mail").jobs("waiting", offset=LAST_POSITION)
 
 
-def test_a_far_page_of_one_shard_is_one_step(valkey_url: str) -> None:
+def test_late_page_of_one_shard_is_one_step(valkey_url: str) -> None:
     client, _ = open_with_clock(valkey_url)
     with client:
         queue = client.queue("mail")

@@ -1,4 +1,4 @@
-"""mark_lake, forget_lake, lakes: the newest event of a shard that a lake has."""
+"""mark_lake, forget_lake, lakes: the newest event of a shard that a lake has stored."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_entry_that_never_existed_is_refused(
     assert dump(hr) == before
 
 
-def test_of_a_log_that_is_trimmed_older_entries_are_taken(
+def test_mark_of_a_trimmed_log_accepts_a_trimmed_entry(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put_many(range(3000))
@@ -87,7 +87,7 @@ def test_of_a_log_that_is_trimmed_older_entries_are_taken(
     assert hr.lakes.list()[0].entry == old
 
 
-def test_of_a_log_that_is_empty_the_newest_entry_is_taken(hr: Client, queue: Queue) -> None:
+def test_mark_of_an_empty_log_accepts_only_its_newest_entry(hr: Client, queue: Queue) -> None:
     queue.put_many(range(5))
     newest = log_of(hr).newest
     hr.core.transport.send([(0, ("XTRIM", hr.core.key(0, "events"), "MAXLEN", 0))])
@@ -127,7 +127,7 @@ def test_events_that_a_lake_lacks_are_kept(hr: Client, queue: Queue, clock: Cloc
     assert 1000 - PIECE <= present(hr).start <= 1001
 
 
-def test_the_lake_that_is_last_decides(hr: Client, queue: Queue) -> None:
+def test_slowest_lake_decides_what_is_trimmed(hr: Client, queue: Queue) -> None:
     hr.config.set("events_count", 300)
     for lake in "abc":
         mark(hr, lake, "0-0")
@@ -164,7 +164,7 @@ def test_cap_is_enforced_and_lost_events_are_counted(hr: Client, queue: Queue) -
     assert hr.lakes.list()[0].behind == 2550
 
 
-def test_much_is_trimmed_a_bit_at_a_time_and_the_rest_at_once_due(hr: Client, queue: Queue) -> None:
+def test_long_log_is_trimmed_in_steps_that_are_due_at_once(hr: Client, queue: Queue) -> None:
     mark(hr, "a", "0-0")
     hr.config.set("events_count", 300)
     queue.put_many(range(25_000))

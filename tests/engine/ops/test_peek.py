@@ -73,9 +73,7 @@ def test_a_second_peek_changes_nothing_at_all(hr: Client, queue: Queue, clock: C
     assert dump(hr) == before
 
 
-def test_a_job_that_waited_for_its_time_is_not_older_because_of_a_peek(
-    queue: Queue, clock: Clock
-) -> None:
+def test_peek_does_not_change_the_waiting_time_of_a_due_job(queue: Queue, clock: Clock) -> None:
     queue.put(1, delay=10)
     clock.tick(15)
     queue.peek()

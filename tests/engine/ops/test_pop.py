@@ -1,4 +1,4 @@
-"""pop: which worker gets which job, and when. test_pop_limits.py has retry budgets and bounds."""
+"""pop: which worker gets which job, and when. test_pop_limits.py tests retries and bounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def test_up_to_count_jobs_are_handed_out(queue: Queue) -> None:
 
 
 @proves("Q-41")
-def test_an_empty_queue_gives_an_empty_list_and_is_not_made(hr: Client, queue: Queue) -> None:
+def test_pop_from_a_missing_queue_returns_an_empty_list_and_creates_nothing(
+    hr: Client, queue: Queue
+) -> None:
     before = dump(hr)
 
     assert queue.pop("w1") == []
@@ -185,7 +187,7 @@ def test_without_a_count_it_is_one_job_or_none(queue: Queue) -> None:
 
 
 @proves("Q-10")
-def test_without_a_lease_it_is_the_queues_own_60_seconds_by_default(
+def test_default_lease_is_that_of_the_queue_60_seconds(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="x")

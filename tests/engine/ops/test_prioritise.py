@@ -26,7 +26,9 @@ def test_a_waiting_job_moves_to_its_new_place(hr: Client, queue: Queue) -> None:
 
 
 @proves("Q-29")
-def test_among_equal_priorities_the_order_of_the_puts_holds_again(hr: Client, queue: Queue) -> None:
+def test_jobs_of_equal_priority_keep_their_put_order_after_a_change(
+    hr: Client, queue: Queue
+) -> None:
     queue.put(1, id="first", priority=3)
     queue.put(1, id="second")
     queue.put(1, id="third", priority=-3)
@@ -38,7 +40,7 @@ def test_among_equal_priorities_the_order_of_the_puts_holds_again(hr: Client, qu
 
 
 @pytest.mark.parametrize("state", ["scheduled", "running", "failed"])
-def test_a_job_that_does_not_wait_takes_its_priority_along(
+def test_new_priority_of_a_job_that_is_not_waiting_applies_later(
     hr: Client, queue: Queue, clock: Clock, state: str
 ) -> None:
     queue.put(1, id="x", delay=10 if state == "scheduled" else 0)

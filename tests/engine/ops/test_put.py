@@ -1,4 +1,4 @@
-"""put: makes a job. test_put_again.py has puts of an id that exists."""
+"""put: creates a job. test_put_again.py tests puts of an id that exists."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_generated_id_has_16_letters_and_digits(queue: Queue) -> None:
 
 @proves("Q-03")
 @pytest.mark.parametrize("name", ["é{1}:\u2028 *", "a" * 250, "hr:{x:0}:job:y", "0", "none", "-1"])
-def test_names_are_any_printable_text(hr: Client, name: str) -> None:
+def test_names_may_be_any_printable_text(hr: Client, name: str) -> None:
     queue = hr.queue(name)
     queue.put(1, id=name, tags=[name])
 
@@ -238,7 +238,7 @@ def test_a_wrong_argument_is_refused_before_anything_changes(
 
 
 @proves("Q-04")
-def test_one_wrong_item_of_many_refuses_them_all(hr: Client, queue: Queue) -> None:
+def test_one_invalid_job_refuses_the_whole_batch(hr: Client, queue: Queue) -> None:
     before = dump(hr)
 
     with pytest.raises(InvalidArgument):

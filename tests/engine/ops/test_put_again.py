@@ -166,9 +166,7 @@ def test_a_failed_job_that_is_put_leaves_its_failure_list(hr: Client, queue: Que
 
 
 @proves("Q-26")
-def test_a_complete_job_that_is_put_lives_again_and_is_not_pruned(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
+def test_complete_job_put_again_is_not_pruned(hr: Client, queue: Queue, clock: Clock) -> None:
     complete(queue)
     queue.put("new", id="x")
 

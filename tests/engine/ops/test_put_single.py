@@ -1,4 +1,4 @@
-"""put of one job: makes a plain job, in the fewest steps if it can."""
+"""put of one job: creates the job, on the short path if possible."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def made(queue: Queue) -> Queue:
     return queue
 
 
-def test_it_makes_a_job(hr: Client, made: Queue, url: str, clock: Clock) -> None:
+def test_put_of_one_job_creates_the_job(hr: Client, made: Queue, url: str, clock: Clock) -> None:
     with listening(hr, url, "queue:mail") as others:
         assert put_one(hr, "second", b'"hi"') == 1
         assert others.messages() == ["work 1"]
@@ -59,7 +59,7 @@ def test_it_makes_a_job(hr: Client, made: Queue, url: str, clock: Clock) -> None
     assert drain(made) == ["first", "second"]
 
 
-def test_one_after_the_other_is_as_many_at_once(valkey_url: str) -> None:
+def test_single_puts_equal_a_bulk_put(valkey_url: str) -> None:
     single_puts_equal_a_bulk_put(valkey_url, {})
 
 
@@ -102,7 +102,7 @@ def test_single_and_bulk_puts_do_what_the_general_path_does(
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_does_what_the_general_path_does_if(
+def test_put_of_one_job_equals_the_general_path_if(
     hr: Client, made: Queue, clock: Clock, url: str, case: str
 ) -> None:
     equals_the_general_path(url, {}, case)
@@ -114,13 +114,13 @@ def test_it_does_what_the_general_path_does_if(
 
 
 @pytest.mark.usefixtures("made")
-def test_it_hands_the_job_over_if_a_worker_would_take_it(hr: Client, clock: Clock) -> None:
+def test_put_of_one_job_hands_the_job_to_a_worker_with_an_offer(hr: Client, clock: Clock) -> None:
     takes_up_an_offer(hr, clock)
     assert (found(hr, "new").state, found(hr, "new").worker) == ("running", "w")
     assert hr.audit().balanced
 
 
-def test_it_does_what_the_general_path_does_in_a_new_namespace(url: str) -> None:
+def test_put_of_one_job_equals_the_general_path_in_a_new_namespace(url: str) -> None:
     dumps = []
     for swaps in ({}, GENERAL_PATH):
         hr, _ = swapped_client(url, swaps)
@@ -161,7 +161,7 @@ def test_repeated_it_makes_nothing_a_second_time(
 
 
 @pytest.mark.usefixtures("made")
-def test_it_changes_nothing_if_the_job_exists(hr: Client, clock: Clock) -> None:
+def test_put_of_one_job_changes_nothing_if_the_job_exists(hr: Client, clock: Clock) -> None:
     changes_nothing_if_the_job_exists(hr, clock)
 
 
@@ -175,7 +175,7 @@ def test_repeated_put_does_not_take_jobs_from_their_holder(
     late: str,
     jobs: list[str],
 ) -> None:
-    """The client abandoned its first call, and housekeeping was due; both calls arrive."""
+    """The client abandons its first call, but both calls arrive while housekeeping is due."""
     due(hr, made, clock)
     send = hr.core.transport.send
     calls: list[Any] = []

@@ -1,4 +1,4 @@
-"""release: returns a job unharmed to the front or the back, at once or with a delay."""
+"""release: returns a job to the front or the back, at once or with a delay, at no retry."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def bring(queue: Queue, state: str) -> None:
 @proves("QL-23")
 @pytest.mark.parametrize("state", ["waiting", "scheduled", "running", "failed", "complete"])
 @pytest.mark.parametrize("target", [None, "other"])
-def test_a_job_in_any_state_waits_again_with_all_it_had(
+def test_requeued_job_in_any_state_keeps_its_data_and_options(
     hr: Client, queue: Queue, clock: Clock, state: str, target: str | None
 ) -> None:
     bring(queue, state)

@@ -1,4 +1,4 @@
-"""walk_jobs: reads the jobs of a set page by page while they change."""
+"""scan_jobs: reads the jobs of a set page by page while the jobs change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_jobs_are_met_in_order_within_bounds(url: str) -> None:
     pages_have_every_job(url, {})
 
 
-def test_a_set_that_is_not_there_is_empty(hr: Client) -> None:
+def test_scan_of_a_missing_set_is_empty(hr: Client) -> None:
     assert ids_in(hr, "waiting", "nobody's") == []
 
 

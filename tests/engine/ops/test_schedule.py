@@ -342,7 +342,7 @@ def test_jobs_live_where_their_schedule_lives(url: str, schedule_id: str, first:
         assert [job.schedule for job in hr.jobs([first])] == [schedule_id]
 
 
-def test_a_brace_alone_is_refused_where_there_are_shards(url: str) -> None:
+def test_single_brace_in_an_id_is_refused_with_several_shards(url: str) -> None:
     hr, _ = open_with_clock(url, shards=4)
     with hr:
         for schedule_id in ("a}b", "a{}b", "}{"):

@@ -15,7 +15,7 @@ def seek(hr: Client, *numbers: int) -> list[str]:
     return drive(hr.core.transport, seek_entries(hr.core, {0: numbers}))[0]
 
 
-def test_of_an_empty_log_nothing_is_found(hr: Client) -> None:
+def test_seek_in_an_empty_log_returns_nothing(hr: Client) -> None:
     assert seek(hr, 1, 5) == []
 
 
@@ -49,7 +49,7 @@ def test_first_and_last_entry_are_returned(hr: Client, queue: Queue, clock: Cloc
     assert drive(hr.core.transport, ask_one(hr.core, 0, build("seek_events", list))) == ends
 
 
-def test_a_clock_that_was_set_back_does_not_confuse_it(
+def test_seek_finds_events_after_the_clock_was_set_back(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put_many(range(5))

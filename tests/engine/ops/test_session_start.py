@@ -39,7 +39,7 @@ def test_a_session_starts_by_one_command(hr: Client, url: str) -> None:
 
 
 @proves("W-39")
-def test_a_session_is_as_long_as_the_caller_says(hr: Client, clock: Clock) -> None:
+def test_caller_chooses_the_duration_of_a_session(hr: Client, clock: Clock) -> None:
     short, long = hr.session("short", ttl=0.5), hr.session("long", ttl=timedelta(minutes=5))
 
     clock.tick(1)

@@ -38,7 +38,7 @@ def test_held_jobs_are_returned_to_the_front_in_order(hr: Client, tasks: Queue, 
 
 
 @proves("W-34")
-def test_to_stop_serving_costs_no_retry(hr: Client, tasks: Queue) -> None:
+def test_unserve_costs_no_retry(hr: Client, tasks: Queue) -> None:
     session = serving(hr, "w1", tasks)
     job_id = tasks.put("x", retries=0)
     pop_one(tasks, "w1")
@@ -82,7 +82,7 @@ def test_other_workers_keep_what_they_hold(hr: Client, tasks: Queue) -> None:
 
 
 @proves("W-34")
-def test_very_many_jobs_go_back_in_steps(hr: Client, tasks: Queue) -> None:
+def test_thousands_of_jobs_return_in_steps(hr: Client, tasks: Queue) -> None:
     session = serving(hr, "w1", tasks)
     put = tasks.put_many(range(600))
     tasks.pop("w1", count=500)
@@ -110,7 +110,7 @@ def test_it_is_one_command(hr: Client, tasks: Queue, url: str) -> None:
 
 
 @proves("W-40")
-def test_a_session_that_ended_has_nothing_to_stop(hr: Client, tasks: Queue, clock: Clock) -> None:
+def test_ended_session_cannot_stop_serving_a_queue(hr: Client, tasks: Queue, clock: Clock) -> None:
     session = serving(hr, "w1", tasks)
     clock.tick(3)
     before = dump(hr)

@@ -1,4 +1,4 @@
-"""stats: the statistics of a queue for one day. test_statistics.py has their calculation."""
+"""stats: returns the statistics of a queue for one day. test_statistics.py tests the values."""
 
 from __future__ import annotations
 

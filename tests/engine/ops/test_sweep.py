@@ -1,4 +1,4 @@
-"""sweep: housekeeping that any client may do when no pop does it."""
+"""sweep: any client can do the housekeeping of a namespace in which no client pops."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_due_jobs_become_waiting_and_wake_a_worker(
     assert [event.kind for event in hr.events()][3:] == ["due", "due"]
 
 
-def test_very_many_due_jobs_start_to_wait(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_thousands_of_due_jobs_become_waiting(hr: Client, queue: Queue, clock: Clock) -> None:
     put = queue.put_many(range(600), delay=1)
     clock.tick(1)
 
@@ -86,7 +86,7 @@ def test_expired_leases_wake_a_worker(hr: Client, queue: Queue, clock: Clock, ur
     assert drain(queue, "peer") == put[:2]
 
 
-def test_limits_are_kept_though_nothing_is_completed_any_more(
+def test_retention_limits_apply_without_further_completions(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     put = queue.put_many(range(50))

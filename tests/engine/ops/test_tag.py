@@ -1,4 +1,4 @@
-"""tag and untag: jobs in any state get and lose tags, each once."""
+"""tag and untag: a job in any state can get and lose tags, and has each tag once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_tag_that_is_given_again_changes_nothing(hr: Client, queue: Queue, clo
 
 
 @proves("QL-15")
-def test_a_tag_that_is_not_there_is_taken_away_without_a_trace(hr: Client, queue: Queue) -> None:
+def test_removing_a_missing_tag_changes_nothing(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x", tags=["a"])
     before = dump(hr)
 
@@ -70,7 +70,7 @@ def test_the_last_job_of_a_tag_takes_it_along(hr: Client, queue: Queue) -> None:
 
 
 @proves("QL-15")
-def test_tags_that_change_are_an_event(hr: Client, queue: Queue) -> None:
+def test_changed_tags_write_an_event(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
     hr.tags.add("x", "ä", "b")
     hr.tags.add("x", "b")

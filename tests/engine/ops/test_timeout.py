@@ -11,7 +11,9 @@ from tests.support.jobs import drain, found, pop_one
 
 
 @proves("QL-22")
-def test_a_job_goes_back_to_the_front_and_its_holder_has_lost_it(hr: Client, queue: Queue) -> None:
+def test_timed_out_job_returns_to_the_front_and_its_holder_loses_it(
+    hr: Client, queue: Queue
+) -> None:
     queue.put(1, id="x")
     queue.put(1, id="y")
     lease = pop_one(queue)

@@ -166,7 +166,7 @@ def test_an_unknown_job_is_not_tracked(hr: Client) -> None:
     assert dump(hr) == before
 
 
-def test_to_track_again_changes_nothing(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_tracking_a_job_again_changes_nothing(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put(1, id="x")
     hr.tracking.add("x")
     clock.tick(1)
@@ -210,7 +210,7 @@ def test_more_than_a_page_of_tracked_jobs_is_listed(hr: Client, queue: Queue) ->
     assert sorted(hr.tracking.list().gone) == sorted(names[:5])
 
 
-def test_the_newest_event_is_known_by_number_and_time(
+def test_log_key_has_number_and_time_of_the_newest_event(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     def newest() -> list[int]:

@@ -91,9 +91,7 @@ def test_a_library_that_is_loaded_again_stays_another_week(
     assert functions_of(admin, OLD) == set()
 
 
-def test_a_library_that_somebody_removed_is_forgotten(
-    hr: Client, clock: Clock, admin: redis.Redis
-) -> None:
+def test_removed_library_is_forgotten(hr: Client, clock: Clock, admin: redis.Redis) -> None:
     load(admin, OLD)
     hr.sweep()
     admin.function_delete(OLD)
@@ -205,7 +203,7 @@ async def test_a_library_that_is_deleted_while_in_use_is_loaded_again(
     assert hr.audit().problems == []
 
 
-def test_user_who_may_not_delete_libraries_sweeps_all_the_same(
+def test_user_who_may_not_delete_libraries_can_sweep(
     hr: Client, clock: Clock, admin: redis.Redis, server: Restartable
 ) -> None:
     load(admin, OLD)

@@ -106,7 +106,7 @@ def test_a_waiting_pop_gets_the_next_job(hr: Client, fifo: Queue) -> None:
 
 @proves("T-33")
 @pytest.mark.parametrize("wait", [0, 0.2])
-def test_a_pop_that_waits_in_vain_changes_nothing(hr: Client, fifo: Queue, wait: float) -> None:
+def test_waiting_pop_that_times_out_changes_nothing(hr: Client, fifo: Queue, wait: float) -> None:
     before = dump(hr)
     started = time.monotonic()
 

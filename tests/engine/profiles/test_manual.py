@@ -195,7 +195,9 @@ def test_a_retried_job_has_no_releases(hr: Client, manual: Queue) -> None:
 
 
 @proves("T-54")
-def test_a_finished_job_leaves_no_releases_to_the_next_of_its_id(hr: Client, manual: Queue) -> None:
+def test_finished_job_leaves_no_release_count_for_a_later_job_with_its_id(
+    hr: Client, manual: Queue
+) -> None:
     manual.put("x", id="a")
     manual.pop("w")
     hr.release("a")
@@ -208,7 +210,7 @@ def test_a_finished_job_leaves_no_releases_to_the_next_of_its_id(hr: Client, man
 
 
 @proves("T-55")
-def test_a_job_set_aside_is_not_handed_out_but_kept(hr: Client, manual: Queue) -> None:
+def test_job_that_was_failed_by_id_is_kept_and_not_delivered(hr: Client, manual: Queue) -> None:
     job_id = manual.put("x")
     lease = pop_one(manual)
 
@@ -248,7 +250,7 @@ def test_retrying_is_refused_unless_the_job_is_failed(hr: Client, manual: Queue)
 
 
 @proves("T-58")
-def test_nothing_is_taken_back_by_itself(hr: Client, manual: Queue, clock: Clock) -> None:
+def test_manual_jobs_are_never_reclaimed(hr: Client, manual: Queue, clock: Clock) -> None:
     old, young = manual.put("a"), manual.put("b")
     hr.session("w", ttl=3)
     manual.pop("w")

@@ -45,7 +45,7 @@ def listed(queue: Queue) -> list[str]:
 
 @proves("T-57")
 @pytest.mark.parametrize("seed", range(5))
-def test_a_job_is_in_one_state_and_has_data_as_long_as_it_is(
+def test_job_is_in_one_state_and_has_data_until_it_is_deleted(
     hr: Client, manual: Queue, clock: Clock, seed: int
 ) -> None:
     chance = random.Random(seed)
@@ -117,7 +117,7 @@ def test_cancelling_an_unknown_id_changes_nothing(hr: Client, manual: Queue) -> 
 
 
 @proves("TD-02", "WD-06")
-def test_of_two_jobs_with_the_same_data_one_is_removed(hr: Client, manual: Queue) -> None:
+def test_cancel_by_id_removes_one_of_two_jobs_with_equal_data(hr: Client, manual: Queue) -> None:
     first, second, third = manual.put_many(["same"] * 3)
 
     hr.cancel(second)

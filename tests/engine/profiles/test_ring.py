@@ -41,7 +41,7 @@ def test_a_popped_job_never_leaves_its_queue(hr: Client, ring: Queue, clock: Clo
 
 
 @proves("R-03", "R-06")
-def test_a_pop_goes_past_finished_jobs_to_the_next(hr: Client, ring: Queue, clock: Clock) -> None:
+def test_pop_skips_finished_jobs(hr: Client, ring: Queue, clock: Clock) -> None:
     done, late = ring.put("done"), ring.put("late")
     ring.pop("w", count=2)
 

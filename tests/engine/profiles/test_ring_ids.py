@@ -19,7 +19,7 @@ def ring(hr: Client) -> Queue:
 
 
 @proves("R-11", "RD-03")
-def test_a_done_mark_never_swallows_a_later_job_of_the_same_id(
+def test_finish_never_removes_a_later_job_with_the_same_id(
     hr: Client, ring: Queue, clock: Clock
 ) -> None:
     ring.put("first", id="a")

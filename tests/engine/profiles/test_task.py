@@ -1,4 +1,4 @@
-"""task: workers with sessions take jobs from the front, return them there, and keep no history."""
+"""task: workers with sessions; released jobs return to the front, and jobs have no history."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_finished_job_leaves_nothing_behind(
 
 
 @proves("W-05", "W-47")
-def test_of_two_workers_that_try_one_gets_the_job(hr: Client, tasks: Queue) -> None:
+def test_one_of_two_concurrent_pops_gets_the_job(hr: Client, tasks: Queue) -> None:
     workers = [serving(hr, "w1", tasks), serving(hr, "w2", tasks)]
     put = tasks.put_many(range(60))
 

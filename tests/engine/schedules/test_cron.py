@@ -1,4 +1,4 @@
-"""Cron expressions and time zones are read as usual, or refused with a reason."""
+"""Cron expressions and time zones are parsed as in Debian's cron, or refused with a reason."""
 
 from __future__ import annotations
 

@@ -176,13 +176,13 @@ def local(cron_server: Redis, expression: str, zone: str, at: str, count: int) -
         ("0 * * * *", "2026-10-25 02:00", ["25 02:00 +0100", "25 03:00 +0100"]),
     ],
 )
-def test_when_clocks_are_changed(
+def test_runs_around_clock_changes(
     cron_server: Redis, expression: str, at: str, expected: list[str]
 ) -> None:
     assert local(cron_server, expression, "Europe/Berlin", at, 2) == expected
 
 
-def test_where_cronsim_is_not_followed(cron_server: Redis) -> None:
+def test_deliberate_differences_from_cronsim(cron_server: Redis) -> None:
     for expression, expected in [
         ("5-5/20 * * * *", ["01 00:05 +1100", "01 01:05 +1100"]),
         ("5/20 * * * *", ["01 00:05 +1100", "01 00:25 +1100"]),

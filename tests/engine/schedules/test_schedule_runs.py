@@ -1,4 +1,4 @@
-"""Runs of schedules: any call makes a bounded number of them, in queues of every profile."""
+"""Runs of schedules: each call creates a bounded number of jobs, in queues of every profile."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_run_that_is_made_too_late_expires(hr: Client, queue: Queue, clock: Cloc
     assert hr.audit().problems == []
 
 
-def test_a_paused_queue_goes_on_to_be_filled(queue: Queue, clock: Clock) -> None:
+def test_schedules_put_jobs_into_a_paused_queue(queue: Queue, clock: Clock) -> None:
     queue.schedule("tick", "x", every=60)
     queue.pause()
 
@@ -85,7 +85,7 @@ def test_a_call_makes_a_bounded_number_of_jobs(hr: Client, queue: Queue, clock: 
     assert hr.audit().problems == []
 
 
-def test_very_many_schedules_are_due_at_once(hr: Client, queue: Queue, url: str) -> None:
+def test_thousands_of_schedules_can_be_due_at_once(hr: Client, queue: Queue, url: str) -> None:
     names = [f"s{number:03}" for number in range(130)]
     for name in names:
         queue.schedule(name, "x", every=60)
@@ -122,7 +122,7 @@ def test_a_refused_pop_makes_nothing(hr: Client, queue: Queue) -> None:
     assert dump(hr) == before
 
 
-def test_nothing_changes_when_nothing_is_due(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_calls_change_nothing_before_a_run_is_due(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.schedule("tick", "x", every=60)
     serve(queue)
     clock.tick(59.999)

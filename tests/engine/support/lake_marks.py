@@ -38,7 +38,7 @@ def length(hr: Client) -> int:
 
 
 def present(hr: Client) -> range:
-    """Return the numbers of the events in the log; raise if one is missing in between."""
+    """Return the numbers of the events in the log; raise if a number in between is missing."""
     log = log_of(hr)
     found = range(log.oldest_number, log.newest_number + 1)
     assert length(hr) == len(found)

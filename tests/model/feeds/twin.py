@@ -124,7 +124,7 @@ class FeedTwin(Twin[FeedModels]):
             self.refused(FeedNotFound, lambda: self.feeds[name].retract(*ids))
             return
         there = self.models[name].retract(ids)
-        # A repeated call counts items that are gone as retracted by it.
+        # A repeated call counts missing items as retracted by the first call.
         answer = list(dict.fromkeys(ids)) if self.connection.on else there
         assert self.feeds[name].retract(*ids) == answer
         self.check()
@@ -141,7 +141,7 @@ class FeedTwin(Twin[FeedModels]):
         assert not [key for key in dump(self.hr) if key.endswith(f":{name}")]
 
     def make_as_other_kind(self, name: str) -> None:
-        """Recreate the feed as the other kind; its old handle must not find it."""
+        """Recreate the feed with the other kind; the old Feed object must not find the feed."""
         feed = self.feeds[name]
         self.delete(name)
         self.create(name, is_sorted=not feed.sorted)

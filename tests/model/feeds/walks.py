@@ -1,4 +1,4 @@
-"""Walks through everything that can be done to feeds."""
+"""Walks through all operations on feeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of the scripts with plain values, which the model takes too."""
+"""Calls of the scripts with the plain values that the model takes as arguments."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The model of all operations on jobs in plain Python, with the arguments of the scripts.
 
-The model has only jobs, sessions and rules, and searches all of them every time: no sorted sets, no
-counters, no books. It answers as the server does, with texts and numbers.
+The model has only jobs, sessions and rules, and searches all of them in every call. It has no
+sorted sets, no counters and no books. It returns the replies of the server, texts and numbers.
 """
 
 from __future__ import annotations
@@ -308,7 +308,7 @@ class Model(Work):
         return sorted(work + self.told + [("ended:", job_id) for job_id in self.ended])
 
     def moments(self) -> list[int]:
-        """Return the future times at which something changes without a call."""
+        """Return the future times at which jobs or sessions change without a call."""
         jobs = [job.moment for job in self.jobs.values() if job.state in ("running", "scheduled")]
         ends = [session.ends for session in self.sessions.values()]
         every = {*jobs, *ends, *self.agenda.values()} - {inf}

@@ -19,7 +19,7 @@ M = TypeVar("M", bound="Moves")
 
 
 def operation(method: Callable[Concatenate[M, P], T]) -> Callable[Concatenate[M, P], T]:
-    """Mark one call of the server; a call that changed something also does some housekeeping."""
+    """Run one call of the server; a call that changes something also does some housekeeping."""
 
     @wraps(method)
     def call(self: M, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -73,7 +73,7 @@ class Moves(Ties):
         )
 
     def held_by(self, worker: str, queue: str | None = None) -> list[Job]:
-        """Return the jobs that are reclaimed if the worker dies, by queue and id."""
+        """Return the jobs that the server reclaims if the worker dies, by queue and id."""
         held = [job for job in self.jobs.values() if job.state == "running" and job.tied]
         mine = [job for job in held if job.worker == worker and queue in (None, job.queue)]
         return sorted(mine, key=lambda job: (job.queue, job.id))
@@ -93,7 +93,7 @@ class Moves(Ties):
         return len(self.events)
 
     def remember(self, job: Job, outcome: str) -> None:
-        """Keep the first outcome and the newest ones."""
+        """Keep the first outcome and the newest outcomes in the history."""
         limit = self.rules(job.queue).history
         if limit:
             while len(job.past) >= limit:
@@ -101,7 +101,7 @@ class Moves(Ties):
             job.past.append(outcome)
 
     def today(self, queue: str) -> Day | None:
-        """Return today's statistics, which expire some day."""
+        """Return today's statistics, and set the times when they expire."""
         if not self.rules(queue).stats:
             return None
         number = self.now // DAY
@@ -276,7 +276,7 @@ class Moves(Ties):
             self.agenda[f"complete:{queue}"] = staying[0].moment + self.rules(queue).keep_age
 
     def tidy(self) -> bool:
-        """Do some of the due work; return whether that was all. Once per call is enough."""
+        """Do a bounded amount of the due work, once per call; return whether all of it is done."""
         if self.tidied:
             return True
         self.tidied = True

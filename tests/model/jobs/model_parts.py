@@ -121,7 +121,7 @@ class Event(NamedTuple):
 
 @dataclass
 class Day:
-    """The plain values of a queue on one day, from which its statistics follow."""
+    """The measured values of a queue on one day, from which the statistics are computed."""
 
     wait: list[int] = field(default_factory=list)
     run: list[int] = field(default_factory=list)

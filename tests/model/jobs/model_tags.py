@@ -48,7 +48,7 @@ class Ties:
             self.tagged[tag, job.id] = self.now
 
     def drop(self, job: Job) -> None:
-        """Forget a deleted job, but not that it was tracked."""
+        """Forget the unique value and the tags of a deleted job, but keep its tracked id."""
         self.release_claim(job)
         self.set_tags(job, ())
         del self.jobs[job.id]

@@ -135,7 +135,7 @@ def one_of(names: list[str]) -> SearchStrategy[Step]:
 
 steps = one_of(_weighted)
 
-# More steps with unique values, tags and tracked jobs, and more of the steps that undo them.
+# These weights favour steps with unique values, tags and tracked jobs, and steps that undo them.
 tag_steps = one_of(
     ["put_unique"] * 8
     + ["put", "pop", "complete"] * 3

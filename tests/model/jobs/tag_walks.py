@@ -126,7 +126,7 @@ def by_tag(tour: Tour) -> None:
 
 
 def as_they_leave(tour: Tour) -> None:
-    """Call every operation on a complete job whose retention ends with that very call."""
+    """Call every operation on a complete job that the call itself deletes, by its retention."""
     tour.open("job", keep_age=60_000)
     for op, args in LAST_WORDS:
         tour.put("job", op)

@@ -21,7 +21,7 @@ from tests.model.jobs.tag_walks import TAG_WALKS
 from tests.model.jobs.tour import walk
 from tests.model.jobs.walks import WALKS
 
-# These cover what the walks do not reach.
+# Checks of cases that the walks do not reach.
 CHECKS = [
     matching_works_in_steps,
     failures_are_shortened,

@@ -63,7 +63,7 @@ class JobTwin(Twin[Model]):
         return len(ids) == len(rows) and not named and not ids & self.model.jobs.keys()
 
     def pop(self, queue: str, worker: str, count: int = 1, lease: int = -1) -> list[str]:
-        """Pop as a client does: again as long as a call was spent on housekeeping."""
+        """Pop as a client does: repeat the call as long as it does only housekeeping."""
         while True:
             secret = self.new("secret")
             answer = self.both(
@@ -88,7 +88,7 @@ class JobTwin(Twin[Model]):
             pass
 
     def push(self, queue: str, *pushed: str) -> None:
-        """Push to the ingress list, as a program does that only knows Redis lists."""
+        """Push to the ingress list, as a program without Headrace does."""
         self.model.pushed.setdefault(queue, []).extend(pushed)
         words = ("LPUSH", self.hr.core.key(0, f"ingress:{queue}"), *pushed)
         assert self.hr.core.transport.send([(0, words)]) == [len(self.model.pushed[queue])]

@@ -1,4 +1,4 @@
-"""Short walks through the semantics, always the same, compared with the model at every step.
+"""Short walks with fixed steps, compared with the model after every step.
 
 They cover what random steps rarely reach: limits, ten or more of something, rare outcomes. The
 walks contain few expected values; the model has them all.

@@ -149,7 +149,7 @@ class Machine(RuleBasedStateMachine):
             job = jobs[number % len(jobs)]
             self.hr.requeue(job.id, queue)
             if job.state == "waiting" and job.queue == queue:
-                # The job goes to the back of its lane; the lane keeps its turn.
+                # The job moves to the back of its lane, and the lane keeps its turn.
                 job.seq = self.model.tick()
             else:
                 self.model.leave(job, "gone")

@@ -1,4 +1,4 @@
-"""Checks of a producer: its puts have the effect of other puts, and change no existing job."""
+"""Checks of a producer: its puts work like those of a worker, but change no existing job."""
 
 from __future__ import annotations
 

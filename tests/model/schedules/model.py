@@ -1,4 +1,4 @@
-"""The model of schedules in plain Python: when runs are due, and which of them are made."""
+"""The model of schedules in plain Python: when runs are due, and which runs create a job."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Rule:
         )
 
     def between(self, after: int, until: int) -> list[int]:
-        """Return the times of the expression after one timestamp, up to another."""
+        """Return the times of the cron expression between two timestamps."""
         found: list[int] = []
         for local in CronSim(self.cron, moment(after).astimezone(ZoneInfo(self.zone))):
             at = ms_of(local.astimezone(UTC))
@@ -79,7 +79,7 @@ class Plan:
         self.next = at if self.rule.every else self.rule.next_after(at)
 
     def missed(self, now: int) -> list[int]:
-        """Return the runs up to now that are to be made."""
+        """Return the due runs that create a job."""
         if self.rule.every:
             every = range(self.next, now + 1, self.rule.every)
             return list(every if self.backlog is None else every[-self.backlog - 1 :])
@@ -127,7 +127,7 @@ class Plans:
             plan.next = plan.last + rule.every
 
     def spawn(self, queue: str) -> None:
-        """Make the runs that a pop, a peek or a sweep makes in a queue."""
+        """Create the jobs of the due runs of a queue, as a pop, a peek or a sweep does."""
         for plan in self.plans.values():
             if plan.queue == queue and plan.next <= self.now:
                 self._go_on(plan)

@@ -13,7 +13,7 @@ DAY = 86_400
 
 
 def scripts_of_writes_work(url: str, swaps: dict[str, str]) -> None:
-    """Raise if a script of the sink does not do what it should."""
+    """Raise if a script of the sink has a wrong effect."""
     for check in (_rows_are_whole, _existing_jobs, _attempts, _refused, _resumed, _expired):
         client, clock = opened(url, swaps)
         with client:

@@ -91,7 +91,7 @@ class World:
         driver.committed = True
 
     def step(self, which: int) -> None:
-        """Make one exchange of a driver with the server; afterwards it may be dead."""
+        """Let a driver make one call; after the call, the driver may be dead."""
         going = [driver for driver in self.drivers if driver.operation]
         if going:
             self._go_on(going[which % len(going)])

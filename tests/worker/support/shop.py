@@ -42,7 +42,7 @@ def is_open(gate: str) -> bool:
 
 
 async def until_open(gate: str) -> None:
-    while not is_open(gate):  # noqa: ASYNC110 - another process opens it
+    while not is_open(gate):  # noqa: ASYNC110 - another process opens the gate
         await asyncio.sleep(0.01)
 
 
@@ -180,7 +180,7 @@ def attentive(context: Context) -> None:
 
 @app.task()
 def reports_late(context: Context, name: str) -> None:
-    """Report progress, log and heartbeat after the gate has opened, even if interrupted before."""
+    """Report progress, log and heartbeat when the gate opens, even if the task was interrupted."""
     note(f"begun {name}")
     note("ran")
     while not is_open(name):
@@ -349,7 +349,7 @@ async def exits_within() -> None:
 
 
 class Unfinished(Retry):
-    """Does not call the constructor of its base class."""
+    """An exception that does not call the constructor of its base class."""
 
     def __init__(self) -> None:
         self.host = "mx1"

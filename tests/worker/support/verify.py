@@ -23,7 +23,7 @@ def histories(site: Site) -> dict[str, list[Event]]:
 def assert_done_once(site: Site, ids: Iterable[str], word: str = "ran") -> None:
     """Assert that each job completed once, and that each attempt ran at most once.
 
-    So every further run belongs to a job that was reclaimed, released or retried.
+    Every further run therefore belongs to a job that was reclaimed, released or retried.
     """
     by_job = histories(site)
     executed: dict[str, Counter[int]] = defaultdict(Counter)

@@ -1,4 +1,4 @@
-"""Helpers of the import tests: write the keys of another system, import them, look at the jobs."""
+"""Helpers of the import tests: write keys of another system, import them, read the jobs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Installation(ClosesOnExit):
         self._redis.close()
 
     def write(self, commands: str) -> None:
-        """Run commands, one a line, quoted as in a shell."""
+        """Run commands, one per line, quoted as in a shell."""
         for line in filter(None, map(str.strip, commands.splitlines())):
             self.run(*shlex.split(line))
 

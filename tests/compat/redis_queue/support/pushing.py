@@ -1,4 +1,4 @@
-"""A producer that knows nothing but lists."""
+"""A producer that uses only Redis list commands."""
 
 from __future__ import annotations
 

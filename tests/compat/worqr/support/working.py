@@ -20,7 +20,7 @@ def at_work(worqr: Worqr, *queues: str) -> Worqr:
 
 
 def started(worqr: Worqr, queue: str = "Q1") -> Process:
-    """Start a task, which must exist."""
+    """Start a task; a task must be waiting."""
     process = worqr.startTask(queue)
     assert process is not None
     return process

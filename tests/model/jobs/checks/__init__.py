@@ -1,1 +1,1 @@
-"""Checks of the job scripts that need no model; planted faults run them too."""
+"""Checks of the job scripts that need no model; the tests of planted faults run them too."""

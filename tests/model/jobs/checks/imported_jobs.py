@@ -1,4 +1,4 @@
-"""A check of imported jobs, items and schedules: they are unchanged, and come once."""
+"""A check that jobs, items and schedules are imported unchanged and once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def bring_items(hr: Client, feed: str, *items: tuple[str, bytes], name: str = "t
 
 
 def imports_are_unchanged(url: str, swaps: dict[str, str] | None = None) -> None:
-    """Raise if an imported object differs from its original, or comes twice."""
+    """Raise if an imported object differs from its original, or is imported twice."""
     client, clock = opened(url, swaps)
     with client as hr:
         jobs_come(hr, clock)

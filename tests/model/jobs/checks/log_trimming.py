@@ -1,4 +1,4 @@
-"""Checks of log trimming: only the cap drops events that a lake lacks, and counts them."""
+"""Checks of log trimming: only the cap drops events that a lake lacks, and they are counted."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Ledger:
 
 
 def log_is_trimmed_by_marks(url: str, swaps: dict[str, str]) -> None:
-    """Raise if an event is dropped that a lake lacks, or kept that no lake lacks."""
+    """Raise if an event that a lake lacks is dropped, or an event that no lake lacks is kept."""
     hr, clock = opened(url, swaps)
     with hr:
         ledger = Ledger(hr, clock)

@@ -108,7 +108,7 @@ TOLD = [
 
 
 def matching_works_in_steps(url: str, swaps: dict[str, str]) -> None:
-    """Raise if a search with these scripts goes wrong."""
+    """Raise if a search with these scripts finds the wrong jobs."""
     client, _ = opened(url, swaps)
     with client:
         for search in TOLD:

@@ -1,4 +1,4 @@
-"""A check of puts of one job, which have a short path of their own."""
+"""A check of puts of one job, which have their own short path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.model.jobs.checks.hand_over import SECRET, pop
 from tests.support.channels import listening
 from tests.support.dump import Content, dump
 
-# Every 1024 events the log may need trimming, which the general path does.
+# Once per 1024 events, the general path checks whether the log must be trimmed.
 EDGE = 1024
 
 Prepare = Callable[[Client, Queue, Clock], object]
@@ -86,11 +86,11 @@ def offered(hr: Client, queue: Queue, _clock: Clock) -> None:
     assert pop(queue).jobs == []
 
 
-# In these cases the short path is not enough: a put needs the general path, or housekeeping.
+# In these cases, a put needs the general path, or housekeeping after the short path.
 CASES: dict[str, Prepare] = {
     "the queue is new": lambda _hr, queue, _clock: queue.delete(),
     "the log is to be trimmed": at_the_edge,
-    "something is due": due,
+    "a task of the agenda is due": due,
     "the clock was set back": lambda _hr, _queue, clock: clock.tick(-60),
     "keys have limits": in_lanes(key_concurrency=5),
     "keys take turns": in_lanes(fair=True),
@@ -130,7 +130,7 @@ def with_a_parked_lane(hr: Client, queue: Queue, _clock: Clock) -> None:
 
 
 def takes_up_an_offer(hr: Client, clock: Clock) -> None:
-    """Raise unless a single put hands a job to a worker that would take it."""
+    """Raise unless a single put hands its job to a worker that has made an offer."""
     queue = hr.queue("mail")
     offered(hr, queue, clock)
     assert put_one(hr) == 1
@@ -139,7 +139,7 @@ def takes_up_an_offer(hr: Client, clock: Clock) -> None:
 
 
 def changes_nothing_if_the_job_exists(hr: Client, clock: Clock) -> None:
-    """Raise unless a late single put leaves a job alone that a worker holds, even with an offer."""
+    """Raise if a put that arrives late changes a job that a worker holds, even with an offer."""
     assert put_one(hr) == 1
     hr.queue("mail").pop("w", count=9)
     for prepare in (lambda *_: None, offered):
