@@ -191,7 +191,7 @@ def measure(url: str) -> list[Cost]:
             meter.cost(f"pop of {BATCH}", work.pop_many),
             meter.cost("heartbeat", work.heartbeat),
             meter.cost("complete", work.complete),
-            meter.cost("fail, to be tried again", work.fail),
+            meter.cost("fail with retry_in", work.fail),
             meter.cost("release", work.release),
             meter.cost("session.renew", work.renew),
             meter.cost(f"complete_and_pop of {BATCH}", work.complete_and_pop),

@@ -176,7 +176,7 @@ def answer(spark: SparkSession, lake: Lake) -> None:
     spark.read.csv(file("airlines.csv"), header=True).createOrReplaceTempView("airline")
     with (
         open_history(spark, lake) as history,
-        timed("ask", "the airlines that lost most, and a picture"),
+        timed("ask", "the airlines with the most cancelled flights, and a chart"),
     ):
         daily, attempts = history.table("daily"), history.table("attempts")
         daily.createOrReplaceTempView("daily")

@@ -171,7 +171,7 @@ def frames_to_jobs(run: Run, rounds: int) -> None:
             )
             for _ in range(rounds + WARM)
         ]
-    run.note("four shards beside one", **_medians(pairs))
+    run.note("four shards compared with one", **_medians(pairs))
 
 
 def executors(run: Run, rounds: int) -> None:
@@ -209,7 +209,7 @@ def targets(found: Figures) -> list[Target]:
         ),
         Target("driver, Java", memory["java_after_all"] - memory["java_after_few"], 50, "MiB"),
         ratio("DataFrame to jobs", 0.5),
-        ratio("four shards beside one", 1.0),
+        ratio("four shards compared with one", 1.0),
         ratio("executors as workers", 10),
         ratio("rollup", 3),
     ]
