@@ -17,6 +17,14 @@ from headrace import Client, Queue
 from tests.cli.conftest import RunCommand
 from tests.support.servers import until
 
+# Handles SIGINT even if a shell started the tests in the background, where SIGINT is ignored.
+INTERRUPTIBLE = """
+import signal
+from headrace.cli.main import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
 
 def test_put_prints_the_id_and_applies_all_options(
     cli: RunCommand, client: Client, mail: Queue
@@ -219,7 +227,7 @@ def test_interrupted_put_reports_the_number_of_jobs(
     client: Client, mail: Queue, valkey_url: str
 ) -> None:
     """The interrupt arrives while stdin is still open."""
-    command = [sys.executable, "-c", "from headrace.cli.main import main; main()"]
+    command = [sys.executable, "-c", INTERRUPTIBLE]
     words = ["put", "mail", "--from", "-", "--id-field", "n"]
     env = {"HEADRACE_URL": valkey_url, "HEADRACE_NAMESPACE": client.core.namespace}
     with subprocess.Popen(

@@ -6,12 +6,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import TypeVar
 
 from headrace.cli.output import ask, counted, print_json, progress, say, warn
 from headrace.errors import HeadraceError
+from headrace.operations.batches import chunks
 
 T = TypeVar("T")
 
@@ -40,74 +41,61 @@ def handled(
             signal.signal(number, former)
 
 
-class InterruptGuard:
-    """Delays Ctrl-C until the current step ends, so that the count of changed jobs is exact.
+@contextmanager
+def interrupts_delayed() -> Iterator[Callable[[], None]]:
+    """Delay the KeyboardInterrupt of Ctrl-C until the end of the block.
 
-    A second Ctrl-C ends the step immediately.
+    Yield a function that raises a delayed KeyboardInterrupt before the end of the block.
     """
+    received: list[int] = []
 
-    def __init__(self) -> None:
-        self._in_step = False
-        self._interrupted = False
-        self.changed = 0
-
-    def _on_interrupt(self, _number: int, _frame: FrameType | None) -> None:
-        if not self._in_step or self._interrupted:
+    def raise_if_received() -> None:
+        if received:
             raise KeyboardInterrupt
-        self._interrupted = True
 
-    @contextmanager
-    def installed(self) -> Iterator[InterruptGuard]:
-        """Handle SIGINT with this guard."""
-        with handled(self._on_interrupt, signal.SIGINT):
-            yield self
+    with handled(lambda number, _: received.append(number), signal.SIGINT):
+        yield raise_if_received
+    raise_if_received()
 
-    @contextmanager
-    def step(self) -> Iterator[None]:
-        """Run one step to its end, then raise KeyboardInterrupt if Ctrl-C was pressed."""
-        self._in_step = True
-        try:
-            yield
-        finally:
-            self._in_step = False
-        self.raise_if_interrupted()
 
-    def raise_if_interrupted(self) -> None:
-        """Raise KeyboardInterrupt if Ctrl-C was pressed during the step."""
-        if self._interrupted:
-            raise KeyboardInterrupt
+@dataclass(slots=True)
+class ChangeCount:
+    """The number of jobs that a command has changed, and a function that shows the progress."""
+
+    changed: int = 0
+    advance: Callable[[int], None] = field(init=False)
 
 
 @contextmanager
-def guarded(done: str, total: int) -> Iterator[tuple[InterruptGuard, Callable[[int], None]]]:
-    """Yield a guard that counts changed jobs, and a function that advances the progress display.
+def counted_changes(done: str, total: int) -> Iterator[ChangeCount]:
+    """Show the progress of a change of many jobs. The caller keeps the yielded count up to date.
 
-    After Ctrl-C, prints the number of changed jobs. Raises ChangeStopped if an error occurs after
+    After Ctrl-C, print the number of changed jobs. Raises ChangeStopped if an error occurs after
     the first change.
     """
-    guard = InterruptGuard()
+    count = ChangeCount()
     try:
-        with guard.installed(), progress(done, total) as advance:
-            yield guard, advance
+        with progress(done, total) as count.advance:
+            yield count
     except KeyboardInterrupt:
-        warn(f"interrupted, {done} {guard.changed} of {total}")
+        warn(f"interrupted, {done} {count.changed} of {total}")
         raise
     except HeadraceError as error:
-        if not guard.changed:
+        if not count.changed:
             raise
-        raise ChangeStopped(f"{done} {guard.changed} of {total}, then: {error}") from error
+        raise ChangeStopped(f"{done} {count.changed} of {total}, then: {error}") from error
 
 
 def in_steps(ids: Sequence[str], act: Callable[[Sequence[str]], Sequence[T]], done: str) -> list[T]:
     """Call a function with 250 job ids at a time, and return the answers for all jobs."""
     answers: list[T] = []
-    with guarded(done, len(ids)) as (guard, advance):
-        for first in range(0, len(ids), STEP):
-            part = ids[first : first + STEP]
-            with guard.step():
+    with counted_changes(done, len(ids)) as count:
+        for part in chunks(ids, STEP):
+            # A complete step keeps the count of changed jobs exact.
+            with interrupts_delayed():
                 answers += act(part)
-                guard.changed = len(answers)
-            advance(len(part))
+                count.changed = len(answers)
+                count.advance(len(part))
     return answers
 
 

@@ -16,7 +16,7 @@ import click
 
 from headrace import Put, Queue
 from headrace.cli import options
-from headrace.cli.changing import STEP, ChangeStopped, InterruptGuard
+from headrace.cli.changing import STEP, ChangeStopped, interrupts_delayed
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import counted, progress, show, warn
 from headrace.errors import HeadraceError, InvalidArgument, JobExists
@@ -173,11 +173,11 @@ def put_lines(
     with _opened(source) as lines:
         size = None if source == "-" else os.fstat(lines.fileno()).st_size
         try:
-            with InterruptGuard().installed() as guard, progress("bytes", size) as advance:
+            with progress("bytes", size) as advance:
                 for batch in _batches(lines, row_of_line):
-                    with guard.step():
+                    with interrupts_delayed():
                         _put(queue, batch.rows, on_exists, most, counts)
-                    advance(batch.size)
+                        advance(batch.size)
         except KeyboardInterrupt:
             warn(f"interrupted, {counts}{_advice(id_field)}")
             raise

@@ -12,7 +12,14 @@ import click
 
 from headrace import Bulk, Client
 from headrace.cli import options
-from headrace.cli.changing import confirm, guarded, in_steps, report, report_dry_run
+from headrace.cli.changing import (
+    confirm,
+    counted_changes,
+    in_steps,
+    interrupts_delayed,
+    report,
+    report_dry_run,
+)
 from headrace.cli.connecting import ServerOptions, existing_queue, open_client
 from headrace.cli.jobs import JobFilter, all_jobs, all_tagged
 from headrace.cli.output import counted, show, warn
@@ -63,17 +70,16 @@ def change_failed(
         show({"dry_run": True, "matched": plan.matched}, sentence)
         return
     confirm(f"{question} {counted(plan.matched, 'job')}?", yes=yes or not plan.matched)
-    with guarded(done, plan.matched) as (guard, advance):
+    with counted_changes(done, plan.matched) as count, interrupts_delayed() as raise_if_interrupted:
         matched = 0
 
         def notify(so_far: Bulk) -> None:
             nonlocal matched
-            advance(so_far.matched - matched)
-            matched, guard.changed = so_far.matched, so_far.done
-            guard.raise_if_interrupted()
+            count.advance(so_far.matched - matched)
+            matched, count.changed = so_far.matched, so_far.done
+            raise_if_interrupted()
 
-        with guard.step():
-            result = change(job_filter.failure, on_progress=notify, **options)
+        result = change(job_filter.failure, on_progress=notify, **options)
     facts = {"matched": result.matched, done: result.done, "refused": result.refused}
     show(facts, f"{counted(result.done, 'job')} {done}")
     if result.refused:

@@ -12,8 +12,11 @@ from rich.text import Text
 
 from headrace.engine.states import STATES
 
-STATE_STYLES = dict(zip(STATES, ("cyan", "blue", "yellow", "green", "red", "dim"), strict=True))
-LONGEST = 200
+# The styles of cells that contain exactly the state of a job or the verdict of a check.
+STYLES = dict(zip(STATES, ("cyan", "blue", "yellow", "green", "red", "dim"), strict=True))
+STYLES |= {"ok": "green", "warning": "yellow", "problem": "bold red", "not applicable": "dim"}
+# Longer cells are cut.
+LONGEST = 400
 # The first column and the columns with these names are never cut.
 ID_COLUMNS = ("job",)
 # A column of at most this width is cut only if the terminal is too narrow.
@@ -57,7 +60,7 @@ def _whole_columns(
 
 def _text(words: str, *, cut: bool) -> Text:
     shown = words if len(words) <= LONGEST else f"{words[: LONGEST - 1]}…"
-    found = Text(shown, style=STATE_STYLES.get(words, ""))
+    found = Text(shown, style=STYLES.get(words, ""))
     if cut:
         found.no_wrap, found.overflow = True, "ellipsis"
     return found

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# The environment variable that names the shop's namespace. NAMESPACE is the default namespace.
-NAMESPACE_VARIABLE = "HEADRACE_DEMO"
 NAMESPACE = "demo-shop"
 
 

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import time
 
 import headrace
-from headrace.demo import NAMESPACE, NAMESPACE_VARIABLE
+from headrace.demo import NAMESPACE
 
-app = headrace.App(
-    os.environ.get(NAMESPACE_VARIABLE, NAMESPACE),
-    retries=3,
-    backoff=headrace.Backoff(first=0.3, most=3),
-)
+app = headrace.App(NAMESPACE, retries=3, backoff=headrace.Backoff(first=0.3, most=3))
 
 
 class PaymentTimeout(Exception):

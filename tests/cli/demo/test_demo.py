@@ -20,7 +20,12 @@ import pytest
 import headrace
 from headrace import Event
 from headrace.cli.demo import report
-from headrace.cli.demo.environment import DemoEnvironment, DemoWorkers, open_environment
+from headrace.cli.demo.environment import (
+    DemoEnvironment,
+    DemoRunning,
+    DemoWorkers,
+    open_environment,
+)
 from headrace.demo import NAMESPACE
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
@@ -56,9 +61,9 @@ BEGUN = datetime(2026, 11, 15, tzinfo=UTC)
 
 @dataclass
 class DemoOutput:
-    """The output of two concurrent demos in one directory.
+    """The output of two demos in separate directories.
 
-    `story` is text; `found` is the JSON of a demo without Spark.
+    `story` is the text of a demo in `here`; `found` is the JSON of a demo without Spark.
     """
 
     here: Path
@@ -93,18 +98,19 @@ def here() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def output() -> Iterator[DemoOutput]:
-    with scratch_directory() as here:
+    with scratch_directory() as here, scratch_directory() as elsewhere:
         with headrace.connect(embedded.start(here / ".headrace"), namespace="mine") as hr:
             mine = hr.queue("mail").put("mine")
         people = begin(here, "demo", "--jobs", str(JOBS))
-        programs = begin(here, "demo", "--jobs", str(JOBS), "--json", program=WITHOUT_SPARK)
+        programs = begin(elsewhere, "demo", "--jobs", str(JOBS), "--json", program=WITHOUT_SPARK)
         story, complaint = people.communicate()
         found, other_complaint = programs.communicate()
         assert (people.returncode, programs.returncode) == (0, 0)
         notices = (complaint + other_complaint).splitlines()
         assert all(line.startswith("headrace: finished ") for line in notices)
         yield DemoOutput(here, story, json.loads(found), mine)
-        embedded.stop(here / ".headrace")
+        for directory in (here, elsewhere):
+            embedded.stop(directory / ".headrace")
 
 
 def test_demo_shows_the_kill_and_the_recovery(output: DemoOutput) -> None:
@@ -135,8 +141,7 @@ def test_demo_writes_its_history_to_a_lake_and_a_plot(output: DemoOutput) -> Non
     assert in_the_log[1] == in_the_lake[1]
     assert (output.here / picture).read_bytes().startswith(b"\x89PNG")
     assert output.story.count("█") > 100
-    [namespace] = {*re.findall(rf"-n ({NAMESPACE}\S*)", output.story)}
-    lake = Lake.open(LocalFiles(output.here / ".headrace" / f"{namespace}-lake"))
+    lake = Lake.open(LocalFiles(output.here / ".headrace" / f"{NAMESPACE}-lake"))
     assert lake.snapshot().rows == int(in_the_lake[1].replace(",", ""))
 
 
@@ -176,12 +181,12 @@ def test_json_output_is_one_object(output: DemoOutput) -> None:
     assert {"PaymentTimeout", "MailServerBusy"} <= set(failures)
 
 
-def test_concurrent_demos_use_separate_namespaces(output: DemoOutput) -> None:
+def test_demo_uses_its_own_namespace(output: DemoOutput) -> None:
     with headrace.connect(embedded.start(output.here / ".headrace"), namespace="mine") as hr:
         mine = hr.job(output.mine)
 
-    names = {str(output.found["namespace"]), *re.findall(rf"-n ({NAMESPACE}\S*)", output.story)}
-    assert names == {NAMESPACE, f"{NAMESPACE}-2"}
+    names = {output.found["namespace"], *re.findall(rf"-n ({NAMESPACE}\S*)", output.story)}
+    assert names == {NAMESPACE}
     assert mine is not None
     assert mine.state == "waiting"
 
@@ -227,26 +232,31 @@ def test_interrupted_demo_leaves_no_worker_server_or_data(
     assert embedded.status(here / ".headrace") is None
     with (
         open_environment(here / ".headrace") as place,
-        headrace.connect(place.url, namespace=place.namespace) as hr,
+        headrace.connect(place.url, namespace=NAMESPACE) as hr,
     ):
-        assert place.namespace == NAMESPACE
         assert hr.queues() == {}
 
 
-def test_worker_left_over_from_a_demo_keeps_its_namespace_locked(here: Path) -> None:
-    with open_environment(here / ".headrace") as first:
-        workers = DemoWorkers(first, here / "log")
-        workers.start()
-    try:
-        with open_environment(here / ".headrace") as second:
-            assert (first.namespace, second.namespace) == (NAMESPACE, f"{NAMESPACE}-2")
-    finally:
-        workers.end()
-    with open_environment(here / ".headrace") as third:
-        assert third.namespace == NAMESPACE
+def test_demo_is_refused_while_another_demo_or_its_worker_runs(here: Path) -> None:
+    with headrace.connect(embedded.start(here / ".headrace")) as other:
+        other.queues()
+        with open_environment(here / ".headrace") as first:
+            workers = DemoWorkers(first, here / "log")
+            workers.start()
+            refused = command(here, "demo")
+        try:
+            with pytest.raises(DemoRunning), open_environment(here / ".headrace"):
+                pass
+        finally:
+            workers.end()
+        with open_environment(here / ".headrace"):
+            pass
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "another demo is running in .headrace" in refused.stderr
 
 
-def test_failed_demo_stops_the_server_unless_other_clients_use_it(here: Path) -> None:
+def test_failed_demo_stops_the_server_unless_it_ran_before(here: Path) -> None:
     def fail(directory: Path) -> DemoEnvironment:
         with open_environment(directory):
             raise LookupError

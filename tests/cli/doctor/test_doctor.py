@@ -105,7 +105,7 @@ def test_healthy_server_exits_with_0_and_prints_a_line_per_check(tmp_path: Path)
     lines = output.stdout.splitlines()
     assert lines[-1] == f"{len(names())} checks, problems: 0, warnings: 0"
     assert "\x1b" not in output.stdout
-    assert f"{url}, from HEADRACE_URL" in lines[0]
+    assert f"{url}, from HEADRACE_URL" in lines[1]
     for check in names():
         assert any(f" {check} " in line for line in lines), check
 

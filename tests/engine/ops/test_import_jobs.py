@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace import Client, FeedNotFound, Queue
-from headrace.compat.importing.operations import ImportedId
+from headrace.compat.importing.import_steps import ImportedId
 from headrace.testing import Clock, open_with_clock
 from tests.model.jobs.checks.imported_jobs import (
     COMPLETE,

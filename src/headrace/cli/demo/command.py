@@ -17,7 +17,7 @@ from headrace.cli.demo.environment import hired_workers, open_environment
 from headrace.cli.demo.steps import STEPS
 from headrace.cli.output import print_json
 from headrace.cli.server import directory_option
-from headrace.demo import NAMESPACE, NAMESPACE_VARIABLE
+from headrace.demo import NAMESPACE
 
 NEXT = (
     ("{headrace} failures{where}", "list failed jobs by type"),
@@ -53,13 +53,12 @@ def demo(jobs: int, directory: Path) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, exit_on_signal)
     with open_environment(directory) as environment, hired_workers(environment) as workers:
-        os.environ.update(environment.variables())
-        with headrace.connect(environment.url, namespace=environment.namespace) as hr:
+        os.environ["HEADRACE_URL"] = environment.url
+        with headrace.connect(environment.url, namespace=NAMESPACE) as hr:
             run = DemoRun(hr, environment, workers, jobs)
             for step in STEPS:
                 step(run)
-    where = {"url": environment.url, "namespace": environment.namespace}
-    if not print_json({**where, **run.found}):
+    if not print_json({"url": environment.url, "namespace": NAMESPACE, **run.found}):
         _show_next_steps(run)
     if run.interrupted:
         sys.exit(128 + signal.SIGINT)
@@ -70,19 +69,13 @@ def _show_next_steps(run: DemoRun) -> None:
     elsewhere = environment.directory != HERE
     # Outside an activated virtual environment, the shell would not find the bare command name.
     bare = shutil.which("headrace") or Path(sys.argv[0]).name != "headrace"
-    needed = {
-        "HEADRACE_URL": elsewhere,
-        NAMESPACE_VARIABLE: environment.namespace != NAMESPACE,
-    }
     words = {
         "headrace": "headrace" if bare else sys.argv[0],
         "job": run.held[0] if run.held else "ID",
-        "where": f" -n {environment.namespace}" + f" --url {environment.url}" * elsewhere,
-        "lake": str(environment.lake),
+        "where": f" -n {NAMESPACE}" + f" --url {environment.url}" * elsewhere,
+        "lake": environment.lake,
         "directory": f" --directory {environment.directory}" * elsewhere,
-        "env": "".join(
-            f"{name}={value} " for name, value in environment.variables().items() if needed[name]
-        ),
+        "env": f"HEADRACE_URL={environment.url} " * elsewhere,
     }
     run.console.print("\n[bold]What to try next[/bold]")
     for command, meaning in NEXT:

@@ -1,4 +1,4 @@
-"""The environment of a demo: the embedded server, a separate namespace, and workers."""
+"""The environment of a demo: the embedded server, the namespace of the shop, and workers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import IO
 
-from redis import Redis, RedisError
+from redis import Redis
 
-from headrace.cli.changing import handled
-from headrace.demo import NAMESPACE, NAMESPACE_VARIABLE
+from headrace.cli.changing import interrupts_delayed
+from headrace.demo import NAMESPACE
 from headrace.engine.shard import key_pattern
+from headrace.errors import HeadraceError
 from headrace.local_server import embedded
 from headrace.operations.batches import chunks
 
@@ -31,81 +31,66 @@ END_TIMEOUT = 5.0
 PROGRAM = "from headrace.cli.main import main; main()"
 
 
+class DemoRunning(HeadraceError):
+    """Another demo, or a worker of another demo, uses the directory."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(
+            f"another demo is running in {directory}: wait until that demo ends, or pass another "
+            "--directory; if that demo was killed, also kill its worker processes"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class DemoEnvironment:
-    """A server and an empty namespace. The lock keeps other demos out of the namespace."""
+    """A server whose namespace `demo-shop` is empty. The lock keeps other demos out."""
 
     directory: Path
     url: str = field(repr=False)
-    namespace: str
     lock: IO[bytes]
 
     @property
     def lake(self) -> Path:
         """The directory of the lake."""
-        return self.directory / f"{self.namespace}-lake"
+        return self.directory / f"{NAMESPACE}-lake"
 
     @property
     def picture(self) -> Path:
         """The image file of the plot."""
-        return self.directory / f"{self.namespace}.png"
-
-    def variables(self) -> dict[str, str]:
-        """Return the environment variables that connect the demo's app to this namespace."""
-        return {"HEADRACE_URL": self.url, NAMESPACE_VARIABLE: self.namespace}
+        return self.directory / f"{NAMESPACE}.png"
 
 
 @contextmanager
 def open_environment(directory: Path) -> Iterator[DemoEnvironment]:
-    """Start the embedded server, and empty a namespace that no other demo is using.
+    """Start the embedded server, and delete the data of an earlier demo.
 
-    The server keeps running after the demo. After an error, the demo stops a server that it
-    has started, unless another client is connected.
+    The server keeps running after the demo. After an error, the demo stops a server that it has
+    started. Raises DemoRunning if another demo uses the directory.
     """
     ran_before = embedded.status(directory) is not None
-    try:
-        url = embedded.start(directory)
-        with _free_namespace(directory) as (namespace, lock):
-            environment = DemoEnvironment(directory, url, namespace, lock)
+    url = embedded.start(directory)
+    with (directory / f"{NAMESPACE}.lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DemoRunning(directory) from None
+        environment = DemoEnvironment(directory, url, lock)
+        try:
             _empty(environment)
             yield environment
-    except BaseException:
-        if not ran_before and not _is_used(directory):
-            embedded.stop(directory)
-        raise
-
-
-@contextmanager
-def _free_namespace(directory: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    """Lock the first namespace that neither a demo nor a worker of a demo has locked."""
-    for number in count(1):
-        name = NAMESPACE if number == 1 else f"{NAMESPACE}-{number}"
-        with (directory / f"{name}.lock").open("ab") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            yield name, lock
-            return
+        except BaseException:
+            if not ran_before:
+                embedded.stop(directory)
+            raise
 
 
 def _empty(environment: DemoEnvironment) -> None:
     """Delete the data of an earlier demo."""
     shutil.rmtree(environment.lake, ignore_errors=True)
     with Redis.from_url(environment.url) as server:
-        pattern = key_pattern(environment.namespace)
-        found = list(server.scan_iter(match=pattern, count=KEYS_PER_CALL))
+        found = list(server.scan_iter(match=key_pattern(NAMESPACE), count=KEYS_PER_CALL))
         for part in chunks(found, KEYS_PER_CALL):
             server.unlink(*part)
-
-
-def _is_used(directory: Path) -> bool:
-    status = embedded.status(directory)
-    if status is None:
-        return False
-    with suppress(RedisError), Redis.from_url(status.url) as server:
-        return int(server.info("clients")["connected_clients"]) > 1
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +123,11 @@ class DemoWorkers:
         with interrupts_delayed(), self.log.open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-c", PROGRAM, *WORK, QUEUES],
-                env=os.environ | self.environment.variables(),
+                env=os.environ | {"HEADRACE_URL": self.environment.url},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # Workers inherit the lock, so that the namespace stays locked even if the demo is
-                # killed.
+                # Workers inherit the lock. If the demo is killed, its workers keep the lock.
                 pass_fds=[self.environment.lock.fileno()],
                 process_group=0,
             )
@@ -166,20 +150,10 @@ class DemoWorkers:
 @contextmanager
 def hired_workers(environment: DemoEnvironment) -> Iterator[DemoWorkers]:
     """Yield an object that starts workers, and stop the workers afterwards."""
-    workers = DemoWorkers(environment, environment.directory / f"{environment.namespace}.log")
+    workers = DemoWorkers(environment, environment.directory / f"{NAMESPACE}.log")
     workers.log.unlink(missing_ok=True)
     try:
         yield workers
     finally:
         with interrupts_delayed():
             workers.end()
-
-
-@contextmanager
-def interrupts_delayed() -> Iterator[None]:
-    """Delay the KeyboardInterrupt of a Ctrl-C until the end of the block."""
-    received: list[int] = []
-    with handled(lambda number, _: received.append(number), signal.SIGINT):
-        yield
-    if received:
-        raise KeyboardInterrupt

@@ -11,6 +11,7 @@ from headrace.cli.demo.demo_state import DemoRun
 from headrace.cli.lake.spark_session import spark_server, spark_session
 from headrace.cli.lake.sync import SyncTotal
 from headrace.cli.output import aligned, counted, size
+from headrace.demo import NAMESPACE
 from headrace.errors import HeadraceError
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
@@ -35,7 +36,7 @@ def keep(demo: DemoRun) -> None:
     )
     with spark_session(announced=False) as spark:
         ready = time.monotonic() - start
-        server = spark_server(ServerOptions(environment.url, environment.namespace))
+        server = spark_server(ServerOptions(environment.url, NAMESPACE))
         lake = _sync(spark, server, demo)
         seconds = sum(run.seconds for run in rollup(spark, lake))
         demo.say(

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from urllib.parse import urlsplit
 
 import click
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions
 from headrace.cli.doctor import machine, namespace, server
 from headrace.cli.doctor.finding import (
-    NOT_APPLICABLE,
-    OK,
     PROBLEM,
     WARNING,
     Finding,
@@ -28,7 +25,7 @@ from headrace.cli.doctor.finding import (
     problem,
 )
 from headrace.cli.doctor.target import CommandRefused, NamespaceTarget, nodes_of
-from headrace.cli.output import print_json, say
+from headrace.cli.output import print_json, say, table
 from headrace.client.connect import LAYOUT, ConnectOptions, connect_core
 from headrace.client.server_url import SCHEMES, check_url
 from headrace.engine import check, keys
@@ -36,11 +33,8 @@ from headrace.errors import EmbeddedServerError, HeadraceError, InvalidArgument
 from headrace.local_server import embedded
 from headrace.operations.core import Core
 from headrace.operations.requests import raw
-from headrace.printable import printable
 from headrace.transport.drive import drive
 
-STYLES = {OK: "green", WARNING: "yellow", PROBLEM: "bold red", NOT_APPLICABLE: "dim"}
-SHOWN = {NOT_APPLICABLE: "n/a"}
 RETRY_FOR = 1
 TIMEOUT = 5
 UNREADABLE = "an invalid URL"
@@ -62,47 +56,19 @@ def doctor(server: ServerOptions, strict: bool, remove_libraries: bool) -> None:
         for result in examine(server, from_environment=from_environment, remove=remove_libraries):
             status.update(f"checked {result.check}")
             checks.append(result)
-    console = Console(highlight=False)
-    problems, warnings = _count(checks, PROBLEM), _count(checks, WARNING)
-    facts = {"problems": problems, "warnings": warnings, "checks": checks}
-    if not print_json(facts):
-        if console.is_terminal:
-            console.print(table(checks))
-        else:
-            for line in lines(checks):
-                say(line)
+    verdicts = Counter(result.verdict for result in checks)
+    problems, warnings = verdicts[PROBLEM], verdicts[WARNING]
+    if not print_json({"problems": problems, "warnings": warnings, "checks": checks}):
+        table(("verdict", "check", "finding"), map(_cells, checks))
         say("")
         say(f"{len(checks)} checks, problems: {problems}, warnings: {warnings}")
     if problems or (strict and warnings):
         sys.exit(1)
 
 
-def _count(checks: Iterable[Finding], verdict: str) -> int:
-    return sum(result.verdict == verdict for result in checks)
-
-
-def table(checks: list[Finding]) -> Table:
-    """Return the report as a table for a terminal."""
-    grid = Table.grid(padding=(0, 2))
-    for result in checks:
-        verdict, name, found, advice = _words(result)
-        grid.add_row(Text(verdict, STYLES[result.verdict]), Text(name, "bold"), Text(found))
-        if advice:
-            grid.add_row("", "", Text(f"do: {advice}", "italic"))
-    return grid
-
-
-def lines(checks: list[Finding]) -> Iterator[str]:
-    """Yield the report as one line for each check, for a pipe or a file."""
-    for result in checks:
-        verdict, name, found, advice = _words(result)
-        yield f"{verdict:<8} {name:<14} {found}" + (f"; do: {advice}" if advice else "")
-
-
-def _words(result: Finding) -> tuple[str, str, str, str]:
-    name = f"{result.check} {result.node}".strip()
-    verdict = SHOWN.get(result.verdict, result.verdict)
-    return verdict, printable(name), printable(result.found), printable(result.advice)
+def _cells(result: Finding) -> tuple[str, str, str]:
+    advice = f"; do: {result.advice}" if result.advice else ""
+    return result.verdict, f"{result.check} {result.node}".strip(), result.found + advice
 
 
 def examine(

@@ -35,6 +35,8 @@ from headrace.transport.drive import drive
 SHOWN_ONCE = 50
 PIPED_WIDTH = 150
 READ_SIZE = 1024
+# The screen also shows new snapshots and a new size of the terminal after this time, in seconds.
+REDRAW_EVERY = 0.2
 
 
 @options.command("top")
@@ -85,14 +87,13 @@ def _show_once(client: Client, console: Console, interval: float) -> None:
 class SnapshotReader(threading.Thread):
     """Reads snapshots in a thread, so that keys work while the server does not answer."""
 
-    def __init__(self, client: Client, interval: float, wake: int) -> None:
+    def __init__(self, client: Client, interval: float) -> None:
         super().__init__(daemon=True)
         self.offset = 0
         self.visible: list[str] = []
         self.found: tuple[int, NamespaceSnapshot] | Exception | None = None
         self._core = client.core
         self._interval = interval
-        self._wake = wake
         self._hurry = threading.Event()
 
     def run(self) -> None:
@@ -104,7 +105,6 @@ class SnapshotReader(threading.Thread):
                 self.found = offset, drive(self._core.transport, operation)
             except Exception as error:  # noqa: BLE001 - the main thread handles the error
                 self.found = error
-            os.write(self._wake, b".")
             self._hurry.wait(self._interval)
             self._hurry.clear()
 
@@ -171,36 +171,22 @@ class LiveScreen:
 
 def watch(client: Client, console: Console, interval: float, where: str) -> None:
     """Show the live view until the user quits; restore the terminal afterwards."""
-    with _wake_pipe() as (awake, wake), _keyboard() as keyboard:
-        reader = SnapshotReader(client, interval, wake)
-        screen = LiveScreen(console, reader, where)
-        with Live(screen.picture(), console=console, screen=True, auto_refresh=False) as live:
-            reader.start()
-            while not screen.state.quit:
-                ready, _, _ = select.select([awake, keyboard], [], [])
-                if awake in ready:
-                    os.read(awake, READ_SIZE)
-                    screen.update()
-                if keyboard in ready:
-                    typed = os.read(keyboard, READ_SIZE)
-                    # An empty read means that the terminal is closed.
-                    screen.type(typed.decode(errors="replace") or "q")
-                live.update(screen.picture(), refresh=True)
-
-
-@contextmanager
-def _wake_pipe() -> Iterator[tuple[int, int]]:
-    """Open a pipe that wakes the main loop after a snapshot, a resize or a termination signal."""
-    awake, wake = os.pipe()
-    os.set_blocking(wake, False)
-    os.set_blocking(awake, False)
-    resized = handled(lambda *_: None, signal.SIGWINCH)
-    with resized, handled(exit_on_signal, signal.SIGTERM, signal.SIGHUP):
-        earlier = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        try:
-            yield awake, wake
-        finally:
-            signal.set_wakeup_fd(earlier)
+    reader = SnapshotReader(client, interval)
+    screen = LiveScreen(console, reader, where)
+    with (
+        handled(exit_on_signal, signal.SIGTERM, signal.SIGHUP),
+        _keyboard() as keyboard,
+        Live(screen.picture(), console=console, screen=True, auto_refresh=False) as live,
+    ):
+        reader.start()
+        while not screen.state.quit:
+            ready, _, _ = select.select([keyboard], [], [], REDRAW_EVERY)
+            if ready:
+                typed = os.read(keyboard, READ_SIZE)
+                # An empty read means that the terminal is closed.
+                screen.type(typed.decode(errors="replace") or "q")
+            screen.update()
+            live.update(screen.picture(), refresh=True)
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.source_server import SourceServer
+from headrace.engine.call import packed
 from headrace.engine.check import Limits, text
 from headrace.engine.settings import Value
 from headrace.errors import ImportRefused, InvalidArgument
@@ -20,6 +20,63 @@ IMPORT_ID_BYTES = 12
 MAX_ORIGIN = 200
 LIMITS = Limits()
 _WHOLE = re.compile(r"-?[0-9]{1,15}")
+
+
+PastStage = tuple[str, int, int | bool, int, str, str, str, str]
+"""Queue, put time, pop time or False, end time, worker, outcome, failure, message (times in ms)."""
+
+# Each of these fields is a separate argument of the script, or is not sent. All other fields are
+# packed into one argument.
+SENT_APART = {"id", "import_id", "queue", "data", "result", "source_state"}
+# The script expects these fields only if they have a value, so empty fields are not sent.
+OPTIONAL = {"tags", "parents", "tracked"}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedJob:
+    """A job of another system, with times in milliseconds.
+
+    `import_id` is unique within the import. `since` is the due time of a scheduled job, or the time
+    at which a complete job was popped. `failure` holds the type, message, time and worker of the
+    failure. `parents` holds the import ids of the jobs that this job depends on. For `retries` and
+    `remaining`, None means the default of the queue and False means no limit. `source_state` is the
+    state of the job at the source; a job that is running at the source is imported as waiting.
+    """
+
+    id: str
+    import_id: str
+    queue: str
+    state: str
+    data: bytes
+    origin: str
+    put_at: int | None = None
+    since: int | None = None
+    ended: int | None = None
+    worker: str = ""
+    attempt: int = 0
+    priority: float = 0
+    tags: tuple[str, ...] = ()
+    retries: int | bool | None = None
+    remaining: int | bool | None = None
+    releases: int | None = None
+    unique: str | None = None
+    failure: tuple[str, str, int, str] | None = None
+    history: tuple[PastStage, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    tracked: bool = False
+    result: bytes | None = field(default=None, repr=False)
+    source_state: str = "waiting"
+
+    def packed_fields(self) -> bytes:
+        """Pack the fields that the script reads from a single argument, and return the bytes."""
+        fields = {name: getattr(self, name) for name in self.__slots__ if name not in SENT_APART}
+        given = {
+            name: value
+            for name, value in fields.items()
+            if value is not None and (value or name not in OPTIONAL)
+        }
+        return packed(given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import chain, count
+from typing import Any, NamedTuple
 
 from headrace.client.client import Client
 from headrace.compat.importing.entries import (
@@ -13,29 +16,28 @@ from headrace.compat.importing.entries import (
     FoundItem,
     FoundQueue,
     FoundSchedule,
+    ImportedJob,
     ImportSource,
     Setup,
     SourceReader,
 )
 from headrace.compat.importing.list_readers import RedisQueueReader, WorqrReader
-from headrace.compat.importing.operations import (
-    ImportedId,
-    ImportedJob,
-    import_items,
-    import_jobs,
-    read_jobs,
-)
 from headrace.compat.importing.qless_reader import QlessReader
 from headrace.compat.importing.source_server import SourceServer
 from headrace.compat.importing.thoonk_reader import ThoonkReader
 from headrace.compat.opening import ensure_profile
+from headrace.engine.call import Call, build, feed_answer, is_refusal, job_refusal, optional
+from headrace.engine.record import decode_record
+from headrace.engine.shard import id_on_same_shard
 from headrace.errors import ImportRefused
 from headrace.feeds import operations
 from headrace.operations import queues, schedules
+from headrace.operations.batches import in_batches
 from headrace.operations.core import Core
 from headrace.operations.queues import QueueRef
+from headrace.operations.requests import ask_one
 from headrace.operations.schedules import read_schedule
-from headrace.operations.values import Job
+from headrace.operations.values import Job, read_job
 from headrace.transport.drive import Operation, drive
 
 READERS: dict[str, Callable[[ImportSource], SourceReader]] = {
@@ -199,6 +201,86 @@ def import_batch(core: Core, name: str, batch: list[Entry]) -> Operation[list[Im
             )
             taken.append(ImportedId(entry.id, is_new))
     return taken
+
+
+# Import each job and item only once.
+
+
+class ImportedId(NamedTuple):
+    """The id under which a job was imported, and whether this call imported the job."""
+
+    id: str
+    is_new: bool
+
+
+def import_jobs(core: Core, name: str, jobs: Sequence[ImportedJob]) -> Operation[list[ImportedId]]:
+    """Import jobs in the given order; skip jobs that the import `name` has imported before.
+
+    If another job already has the id of a job, the imported job gets a new id.
+    """
+
+    def make(rows: Sequence[tuple[Any, ...]]) -> Call[list[ImportedId]]:
+        def decode(answers: list[Any]) -> list[ImportedId]:
+            return [
+                _read(row[0], row[1], answer) for row, answer in zip(rows, answers, strict=True)
+            ]
+
+        return build("import_jobs", decode, rows, import_name=name)
+
+    rows = [
+        (
+            job.id,
+            _spare_id(core, name, job),
+            job.import_id,
+            job.queue,
+            job.data,
+            job.packed_fields(),
+            optional(job.result),
+        )
+        for job in jobs
+    ]
+    return (yield from in_batches(core, rows, make))
+
+
+def _spare_id(core: Core, name: str, job: ImportedJob) -> str:
+    """Return a deterministic id on the job's shard, to use if another job has the job's id."""
+    own = blake2b(f"{name}:{job.import_id}".encode(), digest_size=6).hexdigest()
+    candidates = chain([id_on_same_shard(job.id, own)], (f"{own}-{number}" for number in count()))
+    return next(each for each in candidates if core.shard_of(each) == core.shard_of(job.id))
+
+
+def _read(job_id: str, spare_id: str, answer: Any) -> ImportedId:
+    if is_refusal(answer):
+        raise job_refusal(job_id, answer)
+    if isinstance(answer, int):
+        return ImportedId(job_id if answer == 1 else spare_id, is_new=True)
+    return ImportedId(answer[1:].decode(), is_new=False)
+
+
+def import_items(
+    core: Core, name: str, feed: str, items: Sequence[tuple[str, bytes]]
+) -> Operation[list[bool]]:
+    """Publish each item once at the end of a feed; return for each item whether the item is new."""
+    call: Call[list[int]] = build(
+        "import_items", feed_answer(feed), items, import_name=name, feed=feed
+    )
+    return list(map(bool, (yield from ask_one(core, core.shard_of(feed), call))))
+
+
+def read_jobs(core: Core, ids: Sequence[str]) -> Operation[list[tuple[Job, int] | None]]:
+    """Return the jobs with these ids, each with its sequence number in the queue."""
+
+    def make(rows: Sequence[tuple[Any, ...]]) -> Call[list[tuple[Job, int] | None]]:
+        def decode(reply: list[Any]) -> list[tuple[Job, int] | None]:
+            found = {
+                each[0].decode(): (read_job(core.codec, each), decode_record(each[1]).seq)
+                for each in reply
+            }
+            return [found.get(str(row[0])) for row in rows]
+
+        return build("get", decode, rows)
+
+    return (yield from in_batches(core, [(each,) for each in ids], make))
 
 
 def _check_shards(client: Client, plan: ImportPlan) -> None:

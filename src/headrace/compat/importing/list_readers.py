@@ -12,6 +12,7 @@ from headrace.codecs.codec import DIGEST_BYTES
 from headrace.compat.importing.entries import (
     Entry,
     FoundQueue,
+    ImportedJob,
     ImportSource,
     LeftOut,
     Setup,
@@ -19,7 +20,6 @@ from headrace.compat.importing.entries import (
     import_id_of,
     queue_name,
 )
-from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.source_server import in_pages
 
 WORKERS, WORK_MAP = b"Workers", b"WorkMap_"

@@ -11,15 +11,16 @@ import msgspec
 from headrace.compat.importing.entries import (
     LIMITS,
     FoundSchedule,
+    ImportedJob,
     ImportSource,
     LeftOut,
+    PastStage,
     import_id_of,
     job_id,
     queue_name,
     whole_ms,
     whole_number,
 )
-from headrace.compat.importing.operations import ImportedJob, PastStage
 from headrace.engine.check import LONGEST_MS, number, tags
 from headrace.errors import InvalidArgument
 from headrace.operations.schedules import MOST_BACKLOG

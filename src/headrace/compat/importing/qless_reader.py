@@ -9,13 +9,13 @@ from headrace.compat.importing.entries import (
     Entry,
     FoundQueue,
     FoundSchedule,
+    ImportedJob,
     ImportSource,
     Setup,
     SourceReader,
     shown,
     whole_number,
 )
-from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.qless_jobs import (
     KLASS,
     STATES,

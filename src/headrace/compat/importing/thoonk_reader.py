@@ -12,6 +12,7 @@ from headrace.compat.importing.entries import (
     FoundFeed,
     FoundItem,
     FoundQueue,
+    ImportedJob,
     ImportSource,
     Setup,
     SourceReader,
@@ -20,7 +21,6 @@ from headrace.compat.importing.entries import (
     whole_ms,
     whole_number,
 )
-from headrace.compat.importing.operations import ImportedJob
 from headrace.compat.importing.source_server import in_pages
 from headrace.compat.thoonk.job_feeds import STALLED
 from headrace.compat.thoonk.registry import LEAF, PROFILES, SORTED

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from headrace import Client
-from headrace.compat.importing.operations import ImportedId, ImportedJob, import_items, import_jobs
+from headrace.compat.importing.entries import ImportedJob
+from headrace.compat.importing.import_steps import ImportedId, import_items, import_jobs
 from headrace.operations.queues import QueueRef
 from headrace.operations.schedules import adopt_schedule
 from headrace.testing import START, Clock
