@@ -52,20 +52,22 @@ class QlessReader(SourceReader):
     def __init__(self, source: ImportSource) -> None:
         super().__init__(source)
         self._queues = self.queue_names(self._queue_names())
-        hashes = self.server.kinds(self.server.keys(prefix=self._key(b"j", b"")))
-        self._job_keys = [key for key, kind in hashes.items() if kind == "hash"]
+        self._job_keys = self._hash_keys(b"j")
         if not self._queues and not self._job_keys:
             raise self.nothing_found("ql:j:<id> and no ql:q:<queue>-work, -locks or -scheduled")
         chosen = self.chosen(self._queues)
         self._wanted_queues = {name: self._key(b"q", given) for name, given in chosen.items()}
         # Later versions of qless run higher priorities first. Only later versions write the field
         # klass, so one job with a klass shows that a later version served all jobs.
-        recurring = self.server.keys(prefix=self._key(b"r", b""))
-        self._is_later = self.server.any_has([*self._job_keys, *recurring], KLASS)
+        self._is_later = self.server.any_has([*self._job_keys, *self._hash_keys(b"r")], KLASS)
         self._tracked = frozenset(each for each, _ in self.server.scored(self._key(TRACKED)))
 
     def _key(self, *parts: bytes) -> bytes:
         return b":".join((self.prefix, *parts))
+
+    def _hash_keys(self, part: bytes) -> list[bytes]:
+        kinds = self.server.kinds(self.server.keys(prefix=self._key(part, b"")))
+        return [key for key, kind in kinds.items() if kind == "hash"]
 
     def _queue_names(self) -> list[bytes]:
         prefix = self._key(b"q", b"")

@@ -29,12 +29,11 @@ def in_pages(values: Iterable[T], size: int = PAGE) -> Iterator[list[T]]:
 
 
 @contextmanager
-def _headrace_errors(key: bytes | None = None) -> Iterator[None]:
+def _headrace_errors() -> Iterator[None]:
     try:
         yield
     except redis.ResponseError as error:
-        asked = "" if key is None else f" for key {key.decode(errors='backslashreplace')!r}"
-        raise ImportRefused(f"the source answered with an error{asked}: {error}") from error
+        raise ImportRefused(f"the source answered with an error: {error}") from error
     except redis.RedisError as error:
         raise ServerUnavailable(
             f"the source did not answer ({type(error).__name__}: {error}); check the URL of the "
@@ -93,8 +92,7 @@ class SourceServer(ClosesOnExit):
 
     def members(self, key: bytes) -> list[bytes]:
         """Return the members of a set, sorted by their bytes."""
-        with _headrace_errors(key):
-            return sorted(set(self._redis.sscan_iter(key, count=PAGE)))
+        return sorted(self._ask("SMEMBERS", key))
 
     def scored(self, key: bytes) -> Iterator[tuple[bytes, float]]:
         """Yield the members of a sorted set with their scores, the lowest score first."""
@@ -118,22 +116,18 @@ class SourceServer(ClosesOnExit):
 
     def any_has(self, keys: Iterable[bytes], field: bytes) -> bool:
         """Return whether at least one of these hashes has the field."""
-        for page in in_pages(keys):
-            kinds = self.kinds(page)
-            hashes = [key for key in page if kinds[key] == "hash"]
-            if any(self._pipeline([("HEXISTS", key, field) for key in hashes])):
-                return True
-        return False
+        return any(
+            any(self._pipeline([("HEXISTS", key, field) for key in page]))
+            for page in in_pages(keys)
+        )
 
     def values(self, key: bytes, fields: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of these fields of a hash; None for a missing field."""
         return list(self._ask("HMGET", key, *fields)) if fields else []
 
-    def names(self, key: bytes) -> Iterator[bytes]:
-        """Yield the names of the fields of a hash."""
-        with _headrace_errors(key):
-            for name, _ in self._redis.hscan_iter(key, count=PAGE):
-                yield name
+    def names(self, key: bytes) -> list[bytes]:
+        """Return the names of the fields of a hash."""
+        return list(self._ask("HKEYS", key))
 
     def strings(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of string keys; None for a missing key."""
@@ -145,13 +139,12 @@ class SourceServer(ClosesOnExit):
             yield page
             first += PAGE
 
-    def _ask(self, command: str, key: bytes, *more: Any) -> Any:
-        with _headrace_errors(key):
-            return self._redis.execute_command(command, key, *more)
+    def _ask(self, *command: Any) -> Any:
+        [reply] = self._pipeline([command])
+        return reply
 
     def _pipeline(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
-        if not commands:
-            return []
+        """Return the replies. redis-py adds the command to the message of an error."""
         with _headrace_errors(), self._redis.pipeline(transaction=False) as pipe:
             for command in commands:
                 pipe.execute_command(*command)

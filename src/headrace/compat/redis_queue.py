@@ -1,4 +1,4 @@
-"""The sync and async RedisQueue clients."""
+"""The API of redis-queue: a popped id is redelivered after a timeout unless marked as done."""
 
 from __future__ import annotations
 
