@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -46,11 +46,6 @@ def open_client(server: ServerOptions, *, create: bool = False) -> Iterator[Clie
 
     Raises NoNamespace if the namespace does not exist, unless `create` is true.
     """
-    with _client(server, create=create) as client:
-        yield client
-
-
-def _client(server: ServerOptions, *, create: bool) -> Client:
     wanted = connect.ConnectOptions(
         server.url, server.namespace, retry_for=RETRY_FOR, timeout=TIMEOUT
     )
@@ -59,14 +54,12 @@ def _client(server: ServerOptions, *, create: bool) -> Client:
             "this directory has no embedded server; pass --url, set HEADRACE_URL, or start a "
             "server here with headrace up"
         )
-    core = connect.connect_core(wanted)
-    try:
+    with ExitStack() as opened:
+        core = connect.connect_core(wanted)
+        opened.callback(core.transport.close)
         if not create:
             _check_namespace(core)
-        return connect.open_client(core, wanted)
-    except BaseException:
-        core.transport.close()
-        raise
+        yield opened.enter_context(connect.open_client(core, wanted))
 
 
 def _check_namespace(core: Core) -> None:

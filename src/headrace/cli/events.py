@@ -8,17 +8,14 @@ import click
 
 from headrace import Client, Event
 from headrace.cli import options
-from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import facts_of_event, print_json, say
 from headrace.engine.check import PAGE
 from headrace.engine.events import KINDS
 from headrace.operations import event_log
 from headrace.transport.drive import drive
 
-WAIT_MS = 1000
 
-
-@options.command("events --follow --queue mail", json_help=options.JSON_LINES)
+@options.client_command("events --follow --queue mail", json_help=options.JSON_LINES)
 @click.option("--follow", "-f", is_flag=True, help="Print new events until Ctrl-C.")
 @options.number("--count", least=0, default=25, help="Show this many of the newest events.")
 @options.in_queue
@@ -36,7 +33,7 @@ def events(
     queue: str | None,
     job: str | None,
     kind: Sequence[str],
-    server: ServerOptions,
+    client: Client,
 ) -> None:
     """Show the latest events.
 
@@ -50,13 +47,12 @@ def events(
             and (not kind or event.kind in kind)
         )
 
-    with open_client(server) as client:
-        seen: dict[int, str] = {}
-        for event in newest(client, count, is_wanted, seen):
+    seen: dict[int, str] = {}
+    for event in newest(client, count, is_wanted, seen):
+        _show(event)
+    if follow:
+        for event in filter(is_wanted, new_events(client, seen)):
             _show(event)
-        if follow:
-            for event in filter(is_wanted, new_events(client, seen)):
-                _show(event)
 
 
 def _show(event: Event) -> None:
@@ -94,12 +90,8 @@ def new_events(client: Client, seen: dict[int, str]) -> Iterator[Event]:
     """Yield the events after the entries in `seen`, and wait for further events."""
     transport = client.core.transport
     while True:
-        found = drive(transport, event_log.events(client, after=seen))
-        for event in found:
-            seen[event.shard] = event.entry_id
-            yield event
-        if not found:
-            drive(transport, event_log.wait_for_event(client, seen, WAIT_MS))
+        next_events = event_log.next_events(client, seen, PAGE, transport.closings)
+        yield from drive(transport, next_events)
 
 
 def line_of(event: Event) -> str:

@@ -7,9 +7,9 @@ from datetime import datetime
 
 import click
 
-from headrace import Job
+from headrace import Client, Job
 from headrace.cli import options
-from headrace.cli.connecting import ServerOptions, open_client, server_time
+from headrace.cli.connecting import server_time
 from headrace.cli.jobs import progress_of
 from headrace.cli.output import (
     ago,
@@ -29,19 +29,18 @@ from headrace.errors import JobNotFound, Unreadable
 NOT_STARTED = ("waiting", "scheduled", "blocked")
 
 
-@options.command("job ada")
+@options.client_command("job ada")
 @options.job_id
-def job(job_id: str, server: ServerOptions) -> None:
+def job(job_id: str, client: Client) -> None:
     """Show the data, attempts and errors of a job.
 
     If the job has not started, the command also shows why.
     """
-    with open_client(server) as client:
-        found = client.job(job_id)
-        if found is None:
-            raise JobNotFound(job_id)
-        reason = client.why_waiting(job_id) if found.state in NOT_STARTED else None
-        now = server_time(client)
+    found = client.job(job_id)
+    if found is None:
+        raise JobNotFound(job_id)
+    reason = client.why_waiting(job_id) if found.state in NOT_STARTED else None
+    now = server_time(client)
     if print_json({**facts_of(found), "why": reason}):
         return
     pairs(_facts(found, reason, now))
@@ -110,27 +109,25 @@ def _show_traceback(found: Job) -> None:
             say(line)
 
 
-@options.command("why ada")
+@options.client_command("why ada")
 @options.job_id
-def why(job_id: str, server: ServerOptions) -> None:
+def why(job_id: str, client: Client) -> None:
     """Explain why a job is not running yet."""
-    with open_client(server) as client:
-        reason = client.why_waiting(job_id)
+    reason = client.why_waiting(job_id)
     show({"id": job_id, "why": reason}, reason)
 
 
-@options.command("result ada --wait 10")
+@options.client_command("result ada --wait 10")
 @options.job_id
 @options.duration("--wait", help="Wait for the result, but not longer than this.")
 @click.option("--take", is_flag=True, help="Delete the result from the server after reading it.")
-def result(job_id: str, wait: float | None, take: bool, server: ServerOptions) -> None:
+def result(job_id: str, wait: float | None, take: bool, client: Client) -> None:
     """Print the result of a job as JSON."""
-    with open_client(server) as client:
-        try:
-            found = client.result(job_id, wait=wait or 0, take=take)
-        except Unreadable as error:
-            facts = {"id": job_id, "value": None, "payload": error.payload}
-            show(facts, escaped(error.payload))
-            return
+    try:
+        found = client.result(job_id, wait=wait or 0, take=take)
+    except Unreadable as error:
+        facts = {"id": job_id, "value": None, "payload": error.payload}
+        show(facts, escaped(error.payload))
+        return
     facts = {"id": job_id, "value": found.value, "data": found.data}
     show(facts, as_words(found.value))

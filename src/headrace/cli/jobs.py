@@ -30,14 +30,13 @@ from headrace.engine.check import PAGE
 COLUMNS = ("id", "state", "queue", "attempt", "when", "about", "data")
 
 
-@options.command("peek mail --count 3")
+@options.client_command("peek mail --count 3")
 @options.queue
 @options.count(10)
-def peek(queue: str, count: int, server: ServerOptions) -> None:
+def peek(queue: str, count: int, client: Client) -> None:
     """Show the next jobs of a queue in the order in which workers get them."""
-    with open_client(server) as client:
-        found = client.queue(queue).peek(count) or existing_queue(client, queue).peek(count)
-        now = server_time(client)
+    found = client.queue(queue).peek(count) or existing_queue(client, queue).peek(count)
+    now = server_time(client)
     facts = {"queue": queue, "jobs": [facts_of(job) for job in found]}
     show_rows(facts, COLUMNS, _rows(found, now), f"no waiting jobs in {queue}", cut=True)
 
@@ -157,7 +156,7 @@ def progress_of(job: Job) -> str:
     return "" if job.progress is None else f"{job.progress:.0%} {job.note}".rstrip()
 
 
-@options.command("failures smtp")
+@options.client_command("failures smtp")
 @click.argument(
     "failure",
     metavar="[TYPE]",
@@ -167,17 +166,16 @@ def progress_of(job: Job) -> str:
 )
 @options.offset
 @options.count(25, most=100)
-def failures(failure: str | None, offset: int, count: int, server: ServerOptions) -> None:
+def failures(failure: str | None, offset: int, count: int, client: Client) -> None:
     """List failure types, or the jobs that failed with one type.
 
     Each failure type is shown with its newest message.
     """
-    with open_client(server) as client:
-        if failure is not None:
-            page = client.failures.jobs(failure, offset=offset, count=count)
-            show_page(page, f"failed with {failure}", server_time(client))
-            return
-        found, now = read_page(client.failures.groups, offset, count), server_time(client)
+    if failure is not None:
+        page = client.failures.jobs(failure, offset=offset, count=count)
+        show_page(page, f"failed with {failure}", server_time(client))
+        return
+    found, now = read_page(client.failures.groups, offset, count), server_time(client)
     rows = (
         (each.type, each.count, ago(each.at, now), each.queue, each.job_id, each.message)
         for each in found
@@ -186,16 +184,15 @@ def failures(failure: str | None, offset: int, count: int, server: ServerOptions
     show_rows({"failures": found}, columns, rows, "no failed jobs", cut=True)
 
 
-@options.command("tags vip")
+@options.client_command("tags vip")
 @click.argument("tag", required=False, help="List the jobs with this tag.")
 @options.offset
 @options.count(25)
-def tags(tag: str | None, offset: int, count: int, server: ServerOptions) -> None:
+def tags(tag: str | None, offset: int, count: int, client: Client) -> None:
     """List tags, most used first, or the jobs with one tag."""
-    with open_client(server) as client:
-        if tag is not None:
-            page, now = client.tags.jobs(tag, offset=offset, count=count), server_time(client)
-            show_page(page, f"with tag {tag}", now)
-            return
-        found = read_page(partial(client.tags.top, least=1), offset, count)
+    if tag is not None:
+        page, now = client.tags.jobs(tag, offset=offset, count=count), server_time(client)
+        show_page(page, f"with tag {tag}", now)
+        return
+    found = read_page(partial(client.tags.top, least=1), offset, count)
     show_rows({"tags": found}, ("tag", "jobs"), found.items(), "no job has a tag")

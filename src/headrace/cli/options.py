@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from headrace.cli.connecting import ServerOptions
+from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import JSON
 from headrace.cli.shell_completion import failure_types, queue_names
 from headrace.engine.settings import UNITS
@@ -128,6 +128,25 @@ def command(
         for option in last:
             option(made)
         return made
+
+    return make
+
+
+def client_command(
+    example: str, *, json_help: str = "Print one JSON object."
+) -> Callable[[Callable[..., None]], click.Command]:
+    """Return a decorator that makes a command whose function receives a client.
+
+    The command fails if the namespace does not exist.
+    """
+
+    def make(function: Callable[..., None]) -> click.Command:
+        @wraps(function)
+        def run(*args: Any, server: ServerOptions, **options: Any) -> None:
+            with open_client(server) as client:
+                function(*args, client=client, **options)
+
+        return command(example, json_help=json_help)(run)
 
     return make
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from headrace import Queue, Schedule, Stats
+from headrace import Client, Queue, Schedule, Stats
 from headrace.cli import options
-from headrace.cli.connecting import ServerOptions, existing_queue, open_client, server_time
+from headrace.cli.connecting import existing_queue, server_time
 from headrace.cli.output import (
     ago,
     counted,
@@ -59,54 +59,51 @@ names_argument = click.argument(
 )
 
 
-@options.command("queues")
+@options.client_command("queues")
 @options.offset
 @options.count(100)
-def queues(offset: int, count: int, server: ServerOptions) -> None:
+def queues(offset: int, count: int, client: Client) -> None:
     """List the queues with the number of jobs in each state."""
-    with open_client(server) as client:
-        found = read_page(client.queues, offset, count)
+    found = read_page(client.queues, offset, count)
     rows = (
         (name, *(getattr(counts, each) for each in COUNTS), "paused" if counts.paused else "")
         for name, counts in found.items()
     )
     facts = {"queues": {name: asdict(counts) for name, counts in found.items()}}
-    empty = f"namespace {server.namespace} has no queues yet; the first put creates one"
+    empty = f"namespace {client.core.namespace} has no queues yet; the first put creates one"
     show_rows(facts, ("queue", *COUNTS, ""), rows, empty)
 
 
-@options.command("pause mail")
+@options.client_command("pause mail")
 @names_argument
-def pause(names: Sequence[str], server: ServerOptions) -> None:
+def pause(names: Sequence[str], client: Client) -> None:
     """Stop handing out jobs of queues until the queues are resumed."""
-    _change(names, server, Queue.pause, "paused")
+    _change(names, client, Queue.pause, "paused")
 
 
-@options.command("resume mail")
+@options.client_command("resume mail")
 @names_argument
-def resume(names: Sequence[str], server: ServerOptions) -> None:
+def resume(names: Sequence[str], client: Client) -> None:
     """Hand out jobs of paused queues again."""
-    _change(names, server, Queue.resume, "resumed")
+    _change(names, client, Queue.resume, "resumed")
 
 
 def _change(
-    names: Sequence[str], server: ServerOptions, change: Callable[[Queue], None], done: str
+    names: Sequence[str], client: Client, change: Callable[[Queue], None], done: str
 ) -> None:
-    with open_client(server) as client:
-        for queue in [existing_queue(client, name) for name in names]:
-            change(queue)
+    for queue in [existing_queue(client, name) for name in names]:
+        change(queue)
     show({done: names}, f"{done}: {', '.join(names)}")
 
 
-@options.command("schedules")
+@options.client_command("schedules")
 @options.optional_queue
 @options.offset
 @options.count(100)
-def schedules(queue: str | None, offset: int, count: int, server: ServerOptions) -> None:
+def schedules(queue: str | None, offset: int, count: int, client: Client) -> None:
     """List schedules by the time of their next run."""
-    with open_client(server) as client:
-        found = read_page(partial(client.schedules.list, queue), offset, count)
-        now = server_time(client)
+    found = read_page(partial(client.schedules.list, queue), offset, count)
+    now = server_time(client)
     rows = (
         (
             each.id,
@@ -131,13 +128,12 @@ def _rule(each: Schedule) -> str:
     return f"{each.cron} {each.zone}"
 
 
-@options.command("stats mail 2026-11-15")
+@options.client_command("stats mail 2026-11-15")
 @options.queue
 @click.argument("day", required=False, help="A UTC day such as 2026-11-15; default: today.")
-def stats(queue: str, day: str | None, server: ServerOptions) -> None:
+def stats(queue: str, day: str | None, client: Client) -> None:
     """Show how long the jobs of a queue waited and ran on one day."""
-    with open_client(server) as client:
-        found = existing_queue(client, queue).stats(day)
+    found = existing_queue(client, queue).stats(day)
     if print_json(_stats_facts(found)):
         return
     pairs(

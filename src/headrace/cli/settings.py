@@ -11,8 +11,6 @@ from headrace.cli.connecting import ServerOptions, existing_queue, open_client
 from headrace.cli.output import print_json, span, table
 from headrace.engine.settings import SETTINGS, Value, default, known, to_wire
 
-FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
-
 settings_argument = click.argument(
     "settings",
     metavar="[NAME=VALUE]...",
@@ -66,22 +64,18 @@ def _setting(text: str) -> tuple[str, Value]:
     name, equals, value = text.partition("=")
     if not equals:
         raise click.BadParameter(f"write NAME=VALUE, not {text!r}", param_hint="NAME=VALUE")
-    found = _value(name, value, known(name).kind)
+    found = _value(value, known(name).kind)
     to_wire(name, found)
     return name, found
 
 
-def _value(name: str, value: str, kind: str) -> Value:
+def _value(value: str, kind: str) -> Value:
     if value == "none":
         return None
     if kind == "span":
         return options.seconds(value)
-    if kind == "flag" and value in FLAGS:
-        return FLAGS[value]
     if kind == "flag":
-        raise click.BadParameter(
-            f"{name} must be yes or no, not {value!r}", param_hint="NAME=VALUE"
-        )
+        return bool(click.BOOL.convert(value, None, None))
     if kind == "count" and value.isdecimal():
         return int(value)
     return value

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import click
 
+from headrace import Client
 from headrace.cli import options
 from headrace.cli.changing import in_steps, report
-from headrace.cli.connecting import ServerOptions, open_client, server_time
+from headrace.cli.connecting import server_time
 from headrace.cli.output import (
     ago,
     counted,
@@ -21,13 +22,12 @@ from headrace.cli.output import (
 )
 
 
-@options.command("workers")
+@options.client_command("workers")
 @options.offset
 @options.count(100)
-def workers(offset: int, count: int, server: ServerOptions) -> None:
+def workers(offset: int, count: int, client: Client) -> None:
     """List the workers that have a session, and count their jobs."""
-    with open_client(server) as client:
-        found, now = read_page(client.workers.list, offset, count), server_time(client)
+    found, now = read_page(client.workers.list, offset, count), server_time(client)
     rows = (
         (
             worker.name,
@@ -43,41 +43,38 @@ def workers(offset: int, count: int, server: ServerOptions) -> None:
     show_rows({"workers": found}, columns, rows, "no worker has a session")
 
 
-@options.command("release ada --back")
+@options.client_command("release ada --back")
 @options.job_id
 @click.option("--back", is_flag=True, help="Put the job at the back of the queue.")
 @options.delay
-def release(job_id: str, back: bool, delay: float | None, server: ServerOptions) -> None:
+def release(job_id: str, back: bool, delay: float | None, client: Client) -> None:
     """Make a running job available to other workers again.
 
     The worker that runs the job loses the lease.
     """
-    with open_client(server) as client:
-        position = "back" if back else "front"
-        state = client.release(job_id, position=position, delay=delay or 0)
+    position = "back" if back else "front"
+    state = client.release(job_id, position=position, delay=delay or 0)
     show({"id": job_id, "state": state}, f"{job_id} is {state}")
 
 
-@options.command("timeout ada grace")
+@options.client_command("timeout ada grace")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, help="Ids of jobs.")
-def timeout(ids: Sequence[str], server: ServerOptions) -> None:
+def timeout(ids: Sequence[str], client: Client) -> None:
     """Expire the leases of running jobs now."""
-    with open_client(server) as client:
-        unique = list(dict.fromkeys(ids))
-        answers = in_steps(unique, lambda part: client.timeout(*part), "taken back")
+    unique = list(dict.fromkeys(ids))
+    answers = in_steps(unique, lambda part: client.timeout(*part), "taken back")
     report("taken back", unique, answers)
 
 
-@options.command("sweep")
-def sweep(server: ServerOptions) -> None:
+@options.client_command("sweep")
+def sweep(client: Client) -> None:
     """Run housekeeping once.
 
     Housekeeping reclaims the jobs of dead workers, makes due jobs available and deletes expired
     data. Housekeeping also finishes each Spark write whose driver died. Workers do the
     housekeeping themselves, so this command is needed only when no worker is running.
     """
-    with open_client(server) as client:
-        finished = client.sweep()
+    finished = client.sweep()
     if print_json({"finished": finished}):
         return
     say(f"swept; finished {counted(len(finished), 'write')} from Spark")

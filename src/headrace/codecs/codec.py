@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 
@@ -64,23 +64,22 @@ def _encodes_non_finite(value: Any) -> bool:
         raise InvalidArgument(f"the data cannot be written as JSON: {error}") from error
 
 
-class Json:
-    """JSON, the default codec."""
+class _MsgspecCodec:
+    """Base class of the codecs whose format msgspec implements."""
+
+    _name: ClassVar[str]
+    _format: ClassVar[Any]
 
     def __init__(self) -> None:
-        self._encode = msgspec.json.Encoder().encode
-        self._decode = msgspec.json.Decoder().decode
+        self._encode = self._format.Encoder().encode
+        self._decode = self._format.Decoder().decode
 
     def encode(self, value: Any) -> bytes:
-        """Return the value as JSON, or raise InvalidArgument."""
+        """Return the encoded value, or raise InvalidArgument."""
         try:
-            payload = self._encode(value)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidArgument(f"the data cannot be written as JSON: {error}") from error
-        if b"null" in payload and _encodes_non_finite(value):
-            raise InvalidArgument(
-                "the data cannot be written as JSON, which has no NaN or infinity"
-            )
+            payload: bytes = self._encode(value)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise InvalidArgument(f"the data cannot be written as {self._name}: {error}") from error
         return payload
 
     def decode(self, payload: bytes) -> Any:
@@ -88,35 +87,33 @@ class Json:
         try:
             return self._decode(payload)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise Unreadable("JSON", payload, str(error)) from error
+            raise Unreadable(self._name, payload, str(error)) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Json, ()
+        return type(self), ()
 
 
-class Msgpack:
-    """The MessagePack codec supports bytes and writes smaller payloads than the JSON codec."""
+class Json(_MsgspecCodec):
+    """JSON, the default codec."""
 
-    def __init__(self) -> None:
-        self._encode = msgspec.msgpack.Encoder().encode
-        self._decode = msgspec.msgpack.Decoder().decode
+    _name = "JSON"
+    _format: ClassVar = msgspec.json
 
     def encode(self, value: Any) -> bytes:
-        """Return the value as MessagePack, or raise InvalidArgument."""
-        try:
-            return self._encode(value)
-        except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise InvalidArgument(f"the data cannot be written as msgpack: {error}") from error
+        """Return the value as JSON, or raise InvalidArgument."""
+        payload = super().encode(value)
+        if b"null" in payload and _encodes_non_finite(value):
+            raise InvalidArgument(
+                "the data cannot be written as JSON, which has no NaN or infinity"
+            )
+        return payload
 
-    def decode(self, payload: bytes) -> Any:
-        """Return the decoded value, or raise Unreadable."""
-        try:
-            return self._decode(payload)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise Unreadable("msgpack", payload, str(error)) from error
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Msgpack, ()
+class Msgpack(_MsgspecCodec):
+    """The MessagePack codec supports bytes and writes smaller payloads than the JSON codec."""
+
+    _name = "msgpack"
+    _format: ClassVar = msgspec.msgpack
 
 
 def digest_of(codec: Codec, value: Any, payload: bytes) -> str:

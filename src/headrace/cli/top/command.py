@@ -24,7 +24,6 @@ from rich.live import Live
 from headrace import Client
 from headrace.cli import options
 from headrace.cli.changing import exit_on_signal, handled
-from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import print_json, wants_json
 from headrace.cli.top.drawing import LOWEST_WITH_PANELS, frame, visible_rows, waiting_frame
 from headrace.cli.top.model import SnapshotHistory, View, ViewState, parse_keys, press
@@ -39,7 +38,7 @@ READ_SIZE = 1024
 REDRAW_EVERY = 0.2
 
 
-@options.command("top")
+@options.client_command("top")
 @options.number(
     "--interval",
     least=0.1,
@@ -49,20 +48,20 @@ REDRAW_EVERY = 0.2
     help="Time between two snapshots, 0.1 to 3600.",
 )
 @click.option("--once", is_flag=True, help="Print the view once and exit.")
-def top(server: ServerOptions, interval: float, once: bool) -> None:
+def top(client: Client, interval: float, once: bool) -> None:
     """Watch queues, workers and failures live.
 
     Press ? for the keys and q to quit.
     """
     console = Console(highlight=False)
     live = console.is_terminal and not console.is_dumb_terminal and sys.stdin.isatty()
-    with open_client(server) as client, suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt):
         if wants_json():
             print_json(asdict(two_snapshots(client, interval)))
         elif once or not live:
             _show_once(client, console, interval)
         else:
-            watch(client, console, interval, server.namespace)
+            watch(client, console, interval)
 
 
 def two_snapshots(client: Client, interval: float) -> View:
@@ -169,10 +168,10 @@ class LiveScreen:
         return frame(view, self.state, width, height, where=self._where, trouble=self._trouble)
 
 
-def watch(client: Client, console: Console, interval: float, where: str) -> None:
+def watch(client: Client, console: Console, interval: float) -> None:
     """Show the live view until the user quits; restore the terminal afterwards."""
     reader = SnapshotReader(client, interval)
-    screen = LiveScreen(console, reader, where)
+    screen = LiveScreen(console, reader, client.core.namespace)
     with (
         handled(exit_on_signal, signal.SIGTERM, signal.SIGHUP),
         _keyboard() as keyboard,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import date
 from functools import cached_property
 from typing import Any, ClassVar, Generic
@@ -186,25 +185,47 @@ class AsyncQlessQueues(AsyncQlessGroup):
         return AsyncQlessQueue(self._qless, name)
 
 
-class QlessJobsBase(QlessLike):
+class FailedJobs(QlessLike):
+    """The method `failed` of the clients and of their groups of jobs."""
+
+    def _present(self, job: Job) -> Any:
+        """Return the form in which this class returns jobs."""
+        raise NotImplementedError
+
+    @method
+    def failed(
+        self, type: str | None = None, start: int = 0, limit: int = 25
+    ) -> Operation[Document]:
+        """Return the number of failed jobs by type.
+
+        With a type, return the total and a page of the jobs that failed with this type. The page
+        begins with the newest failure.
+        """
+        if type is None:
+            return dict((yield from all_items(failures.failure_counts, self)))
+        page = yield from failures.failed_jobs(self, type, offset=start, count=limit)
+        return {"total": page.total, "jobs": list(map(self._present, page.jobs))}
+
+
+class QlessJobsBase(FailedJobs):
     """The methods that QlessJobs and AsyncQlessJobs share."""
 
     job_class: ClassVar[type[QlessJobFields]]
     recurring_class: ClassVar[type[RecurringJobBase]]
 
-    def _make(self, job: Job) -> QlessJobFields:
+    def _present(self, job: Job) -> QlessJobFields:
         return self.job_class(self, job)
 
     @method
     def __getitem__(self, id: str) -> Operation[Any]:
         """Return the job with this id, or None if there is no such job."""
         found = yield from job_operations.job(self, id)
-        return None if found is None else self._make(found)
+        return None if found is None else self._present(found)
 
     @method
     def get(self, *ids: str) -> Operation[list[Any]]:
         """Return the jobs with these ids in the same order; skip unknown ids."""
-        return list(map(self._make, (yield from job_operations.jobs(self, ids))))
+        return list(map(self._present, (yield from job_operations.jobs(self, ids))))
 
     @method
     def recurring(self, id: str) -> Operation[Any]:
@@ -213,24 +234,13 @@ class QlessJobsBase(QlessLike):
         return None if found is None else self.recurring_class(self, found)
 
     @method
-    def failed(
-        self, type: str | None = None, start: int = 0, limit: int = 25
-    ) -> Operation[dict[str, Any]]:
-        """Return the number of failed jobs by type.
-
-        With a type, return the total and a page of the jobs that failed with this type. The page
-        begins with the newest failure.
-        """
-        return (yield from _failed(self, self._make, type, start, limit))
-
-    @method
     def tracked(self) -> Operation[dict[str, Any]]:
         """Return the tracked jobs.
 
         `jobs` has the jobs, and `expired` has the ids of tracked jobs that were deleted.
         """
         found = yield from tracking.tracked(self)
-        return {"jobs": list(map(self._make, found.jobs)), "expired": found.gone}
+        return {"jobs": list(map(self._present, found.jobs)), "expired": found.gone}
 
     @method
     def tagged(self, tag: str, offset: int = 0, count: int = 25) -> Operation[dict[str, Any]]:
@@ -253,16 +263,7 @@ class AsyncQlessJobs(QlessJobsBase, AsyncQlessGroup):
     recurring_class = AsyncRecurringJob
 
 
-def _failed(
-    owner: QlessLike, make: Callable[[Job], Any], failure: str | None, start: int, limit: int
-) -> Operation[dict[str, Any]]:
-    if failure is None:
-        return dict((yield from all_items(failures.failure_counts, owner)))
-    page = yield from failures.failed_jobs(owner, failure, offset=start, count=limit)
-    return {"total": page.total, "jobs": list(map(make, page.jobs))}
-
-
-class QlessBase(QlessLike, Generic[AnyClient]):
+class QlessBase(FailedJobs, Generic[AnyClient]):
     """The methods that Qless and AsyncQless share.
 
     Methods in the documentation of qless take their arguments in the documented order. Data and
@@ -287,7 +288,7 @@ class QlessBase(QlessLike, Generic[AnyClient]):
     unpause = method(operations.unpause)
     unrecur = method(schedules.unschedule)
     untag = method(operations.untag)
-    untrack = method(operations.untrack)
+    untrack = method(tracking.untrack)
 
     def __init__(
         self,
@@ -302,7 +303,7 @@ class QlessBase(QlessLike, Generic[AnyClient]):
         # The next class in the method resolution order is CompatClient or AsyncCompatClient.
         super().__init__(client, namespace)  # type: ignore[call-arg]
 
-    def _structure(self, job: Job) -> Document:
+    def _present(self, job: Job) -> Document:
         return QlessJobFields(self, job).structure()
 
     @property
@@ -336,7 +337,7 @@ class QlessBase(QlessLike, Generic[AnyClient]):
     def get(self, id: str) -> Operation[Document | None]:
         """Return a job as a dict, or None if there is no such job."""
         found = yield from job_operations.job(self, id)
-        return None if found is None else self._structure(found)
+        return None if found is None else self._present(found)
 
     @method
     def pop(
@@ -353,7 +354,7 @@ class QlessBase(QlessLike, Generic[AnyClient]):
         """Return the jobs that pop would return next, without locking the jobs."""
         number("now", now)
         target = QueueRef(self.core, queue)
-        return list(map(self._structure, (yield from popping.peek(target, count))))
+        return list(map(self._present, (yield from popping.peek(target, count))))
 
     @method
     def heartbeat(
@@ -416,16 +417,6 @@ class QlessBase(QlessLike, Generic[AnyClient]):
         """Return the wait and run times of a queue on a day (default: today)."""
         target = QueueRef(self.core, queue)
         return statistics((yield from queue_operations.stats(target, day_of(date))))
-
-    @method
-    def failed(
-        self, type: str | None = None, start: int = 0, limit: int = 25
-    ) -> Operation[Document]:
-        """Return the number of failed jobs by type.
-
-        With a type, return the total and a page of the jobs that failed with this type.
-        """
-        return (yield from _failed(self, self._structure, type, start, limit))
 
     @method
     def tags(self, offset: int = 0, count: int = 25) -> Operation[list[str]]:

@@ -88,11 +88,6 @@ def track(client: QlessLike, id: str) -> Operation[bool]:
     return (yield from client.context.unless_refused(tracking.track(client, id))) is not False
 
 
-def untrack(client: QlessLike, id: str) -> Operation[None]:
-    """Stop tracking a job."""
-    yield from tracking.untrack(client, id)
-
-
 def tag(client: QlessLike, id: str, *tags: str) -> Operation[list[str] | Refused]:
     """Add tags to a job and return all its tags. Return False if there is no such job."""
     return (yield from client.context.unless_refused(tag_operations.tag(client, id, *tags)))
