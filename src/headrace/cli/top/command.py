@@ -1,7 +1,4 @@
-"""`top`: show queues, workers and failures, once or live.
-
-The live view reads snapshots in a thread. The main thread handles keys and draws the screen.
-"""
+"""`top`: show queues, workers and failures, once or live."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import select
 import signal
 import sys
 import termios
-import threading
 import time
 import tty
 from collections.abc import Iterator
@@ -28,13 +24,13 @@ from headrace.cli.output import print_json, wants_json
 from headrace.cli.top.drawing import LOWEST_WITH_PANELS, frame, visible_rows, waiting_frame
 from headrace.cli.top.model import SnapshotHistory, View, ViewState, parse_keys, press
 from headrace.errors import HeadraceError
-from headrace.operations.namespace_snapshot import NamespaceSnapshot, snapshot
+from headrace.operations.namespace_snapshot import snapshot
 from headrace.transport.drive import drive
 
 SHOWN_ONCE = 50
 PIPED_WIDTH = 150
 READ_SIZE = 1024
-# The screen also shows new snapshots and a new size of the terminal after this time, in seconds.
+# The screen adapts to a new size of the terminal within this time, in seconds.
 REDRAW_EVERY = 0.2
 
 
@@ -83,60 +79,32 @@ def _show_once(client: Client, console: Console, interval: float) -> None:
     console.print(picture)
 
 
-class SnapshotReader(threading.Thread):
-    """Reads snapshots in a thread, so that keys work while the server does not answer."""
-
-    def __init__(self, client: Client, interval: float) -> None:
-        super().__init__(daemon=True)
-        self.offset = 0
-        self.visible: list[str] = []
-        self.found: tuple[int, NamespaceSnapshot] | Exception | None = None
-        self._core = client.core
-        self._interval = interval
-        self._hurry = threading.Event()
-
-    def run(self) -> None:
-        """Read snapshots until the process ends."""
-        while True:
-            offset = self.offset
-            try:
-                operation = snapshot(self._core, offset=offset, detailed=self.visible)
-                self.found = offset, drive(self._core.transport, operation)
-            except Exception as error:  # noqa: BLE001 - the main thread handles the error
-                self.found = error
-            self._hurry.wait(self._interval)
-            self._hurry.clear()
-
-    def hurry(self) -> None:
-        """Make the thread read the next snapshot now."""
-        self._hurry.set()
-
-
 class LiveScreen:
     """What the screen shows, and the view state that key presses change."""
 
-    def __init__(self, console: Console, reader: SnapshotReader, where: str) -> None:
+    def __init__(self, client: Client, console: Console) -> None:
+        self._core = client.core
         self._console = console
-        self._reader = reader
-        self._where = where
         self._history = SnapshotHistory()
-        # True if the visible queues may have changed. The next redraw then requests a snapshot.
-        self._rush = True
+        self._visible: list[str] = []
         self._trouble = ""
+        self._page_is_new = True
+        self.needs_snapshot = True
         self.state = ViewState()
 
-    def update(self) -> None:
-        """Process the newest snapshot or error of the reader. Raises unexpected errors."""
-        found, self._reader.found = self._reader.found, None
-        if isinstance(found, HeadraceError):
-            self._trouble = f"trying again: {found}"
-        elif isinstance(found, Exception):
-            raise found
-        elif found is not None:
-            self._trouble = ""
-            offset, taken = found
-            if not self.state.paused and offset == self.state.offset:
-                self._history.add(taken, offset)
+    def read(self) -> None:
+        """Read a snapshot of the current page of queues."""
+        self.needs_snapshot = False
+        offset = self.state.offset
+        try:
+            operation = snapshot(self._core, offset=offset, detailed=self._visible)
+            taken = drive(self._core.transport, operation)
+        except HeadraceError as error:
+            self._trouble = f"trying again: {error}"
+            return
+        self._trouble = ""
+        if not self.state.paused or not self._history:
+            self._history.add(taken, offset)
 
     def type(self, typed: str) -> None:
         """Handle typed keys."""
@@ -145,47 +113,45 @@ class LiveScreen:
             view = self._history.view(before.order) if self._history else None
             names = [row.name for row in view.rows] if view else []
             self.state = press(before, key, names, more=bool(view and view.more))
-            self._rush |= self.state.order != before.order
+            self._page_is_new |= self.state.order != before.order
             if self.state.offset != before.offset:
-                self._turn_page()
-
-    def _turn_page(self) -> None:
-        self._history.clear()
-        self._rush = True
-        self._reader.offset = self.state.offset
-        self._reader.hurry()
+                self._history.clear()
+                self._page_is_new = self.needs_snapshot = True
 
     def picture(self) -> RenderableType:
-        """Return the content of the screen, and pass the visible queues to the reader."""
+        """Return the content of the screen, and determine the visible queues."""
         if not self._history:
             return waiting_frame(self._trouble)
         view = self._history.view(self.state.order)
         width, height = self._console.size
-        self._reader.visible = [row.name for row in visible_rows(view, self.state, height)]
-        if self._rush:
-            self._rush = False
-            self._reader.hurry()
-        return frame(view, self.state, width, height, where=self._where, trouble=self._trouble)
+        self._visible = [row.name for row in visible_rows(view, self.state, height)]
+        # Only snapshots of visible queues have statistics, so a new page needs another snapshot.
+        self.needs_snapshot |= self._page_is_new
+        self._page_is_new = False
+        where = self._core.namespace
+        return frame(view, self.state, width, height, where=where, trouble=self._trouble)
 
 
 def watch(client: Client, console: Console, interval: float) -> None:
     """Show the live view until the user quits; restore the terminal afterwards."""
-    reader = SnapshotReader(client, interval)
-    screen = LiveScreen(console, reader, client.core.namespace)
+    screen = LiveScreen(client, console)
     with (
         handled(exit_on_signal, signal.SIGTERM, signal.SIGHUP),
         _keyboard() as keyboard,
         Live(screen.picture(), console=console, screen=True, auto_refresh=False) as live,
     ):
-        reader.start()
+        due = 0.0
         while not screen.state.quit:
-            ready, _, _ = select.select([keyboard], [], [], REDRAW_EVERY)
+            if screen.needs_snapshot or time.monotonic() >= due:
+                screen.read()
+                due = time.monotonic() + interval
+            live.update(screen.picture(), refresh=True)
+            wait = 0 if screen.needs_snapshot else REDRAW_EVERY
+            ready, _, _ = select.select([keyboard], [], [], wait)
             if ready:
                 typed = os.read(keyboard, READ_SIZE)
                 # An empty read means that the terminal is closed.
                 screen.type(typed.decode(errors="replace") or "q")
-            screen.update()
-            live.update(screen.picture(), refresh=True)
 
 
 @contextmanager
