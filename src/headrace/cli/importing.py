@@ -8,20 +8,9 @@ from collections.abc import Sequence
 import click
 
 from headrace import Client
-from headrace.cli import options
+from headrace.cli import options, output
 from headrace.cli.changing import Approval
 from headrace.cli.connecting import ServerOptions, open_client
-from headrace.cli.output import (
-    counted,
-    print_json,
-    progress,
-    say,
-    show,
-    table,
-    wants_json,
-    warn,
-    warn_of_problems,
-)
 from headrace.compat.importing.entries import ImportSource
 from headrace.compat.importing.import_steps import (
     ImportCheck,
@@ -71,11 +60,11 @@ def import_command(
     approval = Approval(dry_run, yes)
     source = open_source(source_url, system, prefix, queues)
     with source.server:
-        with progress("counted", None) as advance:
+        with output.progress("counted", None) as advance:
             plan = make_plan(source, advance)
         _show_plan(plan, source, approval)
         if not dry_run:
-            items = counted(plan.counts.total(), "item")
+            items = output.counted(plan.counts.total(), "item")
             question = f"Import {items} into namespace {namespace!r}?"
             approval.require(question, "nothing was imported; pass --yes to import the items")
             with open_client(ServerOptions(url or None, namespace), create=True) as client:
@@ -83,16 +72,16 @@ def import_command(
 
 
 def _show_plan(plan: ImportPlan, source: ImportSource, approval: Approval) -> None:
-    if wants_json():
+    if output.wants_json():
         if not approval.is_possible:
-            print_json({"import": plan.name, **_plan_fields(plan)})
+            output.print_json({"import": plan.name, **_plan_fields(plan)})
         return
     if plan.counts:
         rows = ((*key, f"{count:,}") for key, count in sorted(plan.counts.items()))
-        table(("queue", "what", "count"), rows)
-    say(f"Found {counted(plan.counts.total(), 'item')} of {source.system}.")
+        output.table(("queue", "what", "count"), rows)
+    output.say(f"Found {output.counted(plan.counts.total(), 'item')} of {source.system}.")
     for line in plan.left_out:
-        say(f"left out: {line}", err=True)
+        output.say(f"left out: {line}", err=True)
 
 
 def _plan_fields(plan: ImportPlan) -> dict[str, object]:
@@ -105,12 +94,12 @@ def _plan_fields(plan: ImportPlan) -> dict[str, object]:
 
 def _carry_out(client: Client, source: ImportSource, plan: ImportPlan) -> None:
     try:
-        with progress("imported", plan.counts.total()) as advance:
+        with output.progress("imported", plan.counts.total()) as advance:
             result = import_entries(client, source, plan, advance)
-        with progress("verified", plan.counts.total()) as advance:
+        with output.progress("verified", plan.counts.total()) as advance:
             check = check_import(client, source, plan, advance)
     except KeyboardInterrupt:
-        warn("interrupted; run the same command to continue")
+        output.warn("interrupted; run the same command to continue")
         raise
     _report(plan, result, check)
 
@@ -126,14 +115,14 @@ def _report(plan: ImportPlan, result: ImportResult, check: ImportCheck) -> None:
         "verified": not check.problems,
         "problems": check.problems,
     }
-    show(fields, _summary(result, check))
+    output.show(fields, _summary(result, check))
     if check.problems:
-        warn_of_problems("differs from the source", check.problems)
+        output.warn_of_problems("differs from the source", check.problems)
         sys.exit(1)
 
 
 def _summary(result: ImportResult, check: ImportCheck) -> str:
-    parts = [f"{counted(result.imported, 'item')} imported"]
+    parts = [f"{output.counted(result.imported, 'item')} imported"]
     if result.imported_before:
         parts.append(f"{result.imported_before:,} imported before")
     if result.renamed:

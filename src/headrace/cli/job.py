@@ -8,22 +8,9 @@ from datetime import datetime
 import click
 
 from headrace import Client, Job
-from headrace.cli import options
+from headrace.cli import options, output
 from headrace.cli.connecting import server_time
 from headrace.cli.jobs import progress_of
-from headrace.cli.output import (
-    ago,
-    as_words,
-    data_of,
-    escaped,
-    facts_of,
-    heading,
-    pairs,
-    print_json,
-    say,
-    show,
-    table,
-)
 from headrace.errors import JobNotFound, Unreadable
 
 NOT_STARTED = ("waiting", "scheduled", "blocked")
@@ -41,15 +28,15 @@ def job(job_id: str, client: Client) -> None:
         raise JobNotFound(job_id)
     reason = client.why_waiting(job_id) if found.state in NOT_STARTED else None
     now = server_time(client)
-    if print_json({**facts_of(found), "why": reason}):
+    if output.print_json({**output.facts_of(found), "why": reason}):
         return
-    pairs(_facts(found, reason, now))
+    output.pairs(_facts(found, reason, now))
     _show_attempts(found, now)
     _show_traceback(found)
     if found.log:
-        heading("log")
+        output.heading("log")
         for at, line in found.log:
-            say(f"{ago(at, now):>10}  {line}")
+            output.say(f"{output.ago(at, now):>10}  {line}")
 
 
 def _facts(found: Job, reason: str | None, now: datetime) -> Iterator[tuple[str, object]]:
@@ -57,11 +44,11 @@ def _facts(found: Job, reason: str | None, now: datetime) -> Iterator[tuple[str,
     yield "state", found.state
     yield "why", reason
     yield "queue", found.queue
-    yield "data", data_of(found)
-    yield "put", ago(found.put_at, now)
-    yield "due", ago(found.due, now)
+    yield "data", output.data_of(found)
+    yield "put", output.ago(found.put_at, now)
+    yield "due", output.ago(found.due, now)
     yield "worker", found.worker
-    yield "lease ends", ago(found.expires, now)
+    yield "lease ends", output.ago(found.expires, now)
     yield "progress", progress_of(found)
     left = f"{found.remaining} of {found.retries} retries left"
     yield "attempts", f"{found.attempt}, {'unlimited retries' if found.retries is None else left}"
@@ -83,14 +70,14 @@ def _show_attempts(found: Job, now: datetime) -> None:
     stages = [stage for stage in found.history if stage.popped or stage.outcome]
     if not stages:
         return
-    heading("attempts")
-    table(
+    output.heading("attempts")
+    output.table(
         ("queue", "started", "ended", "worker", "outcome", "failure", "message"),
         (
             (
                 stage.queue,
-                ago(stage.popped, now),
-                ago(stage.ended, now),
+                output.ago(stage.popped, now),
+                output.ago(stage.ended, now),
                 stage.worker,
                 stage.outcome or found.state,
                 stage.failure,
@@ -104,9 +91,9 @@ def _show_attempts(found: Job, now: datetime) -> None:
 def _show_traceback(found: Job) -> None:
     traces = [stage.traceback for stage in found.history if stage.traceback]
     if traces:
-        heading("traceback")
+        output.heading("traceback")
         for line in traces[-1].splitlines():
-            say(line)
+            output.say(line)
 
 
 @options.client_command("why ada")
@@ -114,7 +101,7 @@ def _show_traceback(found: Job) -> None:
 def why(job_id: str, client: Client) -> None:
     """Explain why a job is not running yet."""
     reason = client.why_waiting(job_id)
-    show({"id": job_id, "why": reason}, reason)
+    output.show({"id": job_id, "why": reason}, reason)
 
 
 @options.client_command("result ada --wait 10")
@@ -127,7 +114,7 @@ def result(job_id: str, wait: float | None, take: bool, client: Client) -> None:
         found = client.result(job_id, wait=wait or 0, take=take)
     except Unreadable as error:
         facts = {"id": job_id, "value": None, "payload": error.payload}
-        show(facts, escaped(error.payload))
+        output.show(facts, output.escaped(error.payload))
         return
     facts = {"id": job_id, "value": found.value, "data": found.data}
-    show(facts, as_words(found.value))
+    output.show(facts, output.as_words(found.value))

@@ -11,19 +11,8 @@ from functools import partial
 import click
 
 from headrace import Client, Job, Page
-from headrace.cli import options
+from headrace.cli import options, output
 from headrace.cli.connecting import ServerOptions, existing_queue, open_client, server_time
-from headrace.cli.output import (
-    ago,
-    counted,
-    data_of,
-    facts_of,
-    print_json,
-    read_page,
-    say,
-    show_rows,
-    table,
-)
 from headrace.cli.shell_completion import failure_types
 from headrace.engine.check import PAGE
 
@@ -37,8 +26,8 @@ def peek(queue: str, count: int, client: Client) -> None:
     """Show the next jobs of a queue in the order in which workers get them."""
     found = client.queue(queue).peek(count) or existing_queue(client, queue).peek(count)
     now = server_time(client)
-    facts = {"queue": queue, "jobs": [facts_of(job) for job in found]}
-    show_rows(facts, COLUMNS, _rows(found, now), f"no waiting jobs in {queue}", cut=True)
+    facts = {"queue": queue, "jobs": [output.facts_of(job) for job in found]}
+    output.show_rows(facts, COLUMNS, _rows(found, now), f"no waiting jobs in {queue}", cut=True)
 
 
 @options.command("jobs mail --state failed")
@@ -117,18 +106,20 @@ def all_jobs(read: Callable[..., Page]) -> Iterator[Job]:
 
 def show_page(found: Page, about: str, now: datetime) -> None:
     """Print a page of jobs and the total number of jobs."""
-    if print_json({"total": found.total, "jobs": [facts_of(job) for job in found.jobs]}):
+    if output.print_json(
+        {"total": found.total, "jobs": [output.facts_of(job) for job in found.jobs]}
+    ):
         return
     if found.jobs:
-        table(COLUMNS, _rows(found.jobs, now), cut=True)
+        output.table(COLUMNS, _rows(found.jobs, now), cut=True)
     shown = f"{len(found.jobs):,} of " if len(found.jobs) < found.total else ""
-    say(f"{shown}{counted(found.total, 'job')} {about}")
+    output.say(f"{shown}{output.counted(found.total, 'job')} {about}")
 
 
 def _rows(found: Iterable[Job], now: datetime) -> Iterator[Sequence[object]]:
     for job in found:
-        when = ago(_time_of(job), now)
-        yield job.id, job.state, job.queue, job.attempt, when, _about(job), data_of(job)
+        when = output.ago(_time_of(job), now)
+        yield job.id, job.state, job.queue, job.attempt, when, _about(job), output.data_of(job)
 
 
 def _time_of(job: Job) -> datetime:
@@ -175,13 +166,13 @@ def failures(failure: str | None, offset: int, count: int, client: Client) -> No
         page = client.failures.jobs(failure, offset=offset, count=count)
         show_page(page, f"failed with {failure}", server_time(client))
         return
-    found, now = read_page(client.failures.groups, offset, count), server_time(client)
+    found, now = output.read_page(client.failures.groups, offset, count), server_time(client)
     rows = (
-        (each.type, each.count, ago(each.at, now), each.queue, each.job_id, each.message)
+        (each.type, each.count, output.ago(each.at, now), each.queue, each.job_id, each.message)
         for each in found
     )
     columns = ("failure", "jobs", "newest", "queue", "job", "message")
-    show_rows({"failures": found}, columns, rows, "no failed jobs", cut=True)
+    output.show_rows({"failures": found}, columns, rows, "no failed jobs", cut=True)
 
 
 @options.client_command("tags vip")
@@ -194,5 +185,5 @@ def tags(tag: str | None, offset: int, count: int, client: Client) -> None:
         page, now = client.tags.jobs(tag, offset=offset, count=count), server_time(client)
         show_page(page, f"with tag {tag}", now)
         return
-    found = read_page(partial(client.tags.top, least=1), offset, count)
-    show_rows({"tags": found}, ("tag", "jobs"), found.items(), "no job has a tag")
+    found = output.read_page(partial(client.tags.top, least=1), offset, count)
+    output.show_rows({"tags": found}, ("tag", "jobs"), found.items(), "no job has a tag")

@@ -12,23 +12,8 @@ from typing import Any
 import click
 
 from headrace import Client, Queue, Schedule, Stats
-from headrace.cli import options
+from headrace.cli import options, output
 from headrace.cli.connecting import existing_queue, server_time
-from headrace.cli.output import (
-    ago,
-    counted,
-    data_of,
-    facts_of,
-    heading,
-    histogram,
-    pairs,
-    print_json,
-    read_page,
-    say,
-    show,
-    show_rows,
-    span,
-)
 from headrace.cli.shell_completion import queue_names
 from headrace.engine.statistics import Series, bin_bounds, quantile
 
@@ -64,14 +49,14 @@ names_argument = click.argument(
 @options.count(100)
 def queues(offset: int, count: int, client: Client) -> None:
     """List the queues with the number of jobs in each state."""
-    found = read_page(client.queues, offset, count)
+    found = output.read_page(client.queues, offset, count)
     rows = (
         (name, *(getattr(counts, each) for each in COUNTS), "paused" if counts.paused else "")
         for name, counts in found.items()
     )
     facts = {"queues": {name: asdict(counts) for name, counts in found.items()}}
     empty = f"namespace {client.core.namespace} has no queues yet; the first put creates one"
-    show_rows(facts, ("queue", *COUNTS, ""), rows, empty)
+    output.show_rows(facts, ("queue", *COUNTS, ""), rows, empty)
 
 
 @options.client_command("pause mail")
@@ -93,7 +78,7 @@ def _change(
 ) -> None:
     for queue in [existing_queue(client, name) for name in names]:
         change(queue)
-    show({done: names}, f"{done}: {', '.join(names)}")
+    output.show({done: names}, f"{done}: {', '.join(names)}")
 
 
 @options.client_command("schedules")
@@ -102,29 +87,29 @@ def _change(
 @options.count(100)
 def schedules(queue: str | None, offset: int, count: int, client: Client) -> None:
     """List schedules by the time of their next run."""
-    found = read_page(partial(client.schedules.list, queue), offset, count)
+    found = output.read_page(partial(client.schedules.list, queue), offset, count)
     now = server_time(client)
     rows = (
         (
             each.id,
             each.queue,
             _rule(each),
-            f"{each.next:%Y-%m-%d %H:%M:%S} UTC, {ago(each.next, now)}",
-            ago(each.last, now),
+            f"{each.next:%Y-%m-%d %H:%M:%S} UTC, {output.ago(each.next, now)}",
+            output.ago(each.last, now),
             each.made,
             each.skipped,
-            data_of(each),
+            output.data_of(each),
         )
         for each in found
     )
     columns = ("schedule", "queue", "when", "next run", "last run", "put", "skipped", "data")
-    facts = {"schedules": [facts_of(each) for each in found]}
-    show_rows(facts, columns, rows, "no schedules", cut=True)
+    facts = {"schedules": [output.facts_of(each) for each in found]}
+    output.show_rows(facts, columns, rows, "no schedules", cut=True)
 
 
 def _rule(each: Schedule) -> str:
     if each.every is not None:
-        return f"every {span(each.every)}"
+        return f"every {output.span(each.every)}"
     return f"{each.cron} {each.zone}"
 
 
@@ -134,9 +119,9 @@ def _rule(each: Schedule) -> str:
 def stats(queue: str, day: str | None, client: Client) -> None:
     """Show how long the jobs of a queue waited and ran on one day."""
     found = existing_queue(client, queue).stats(day)
-    if print_json(_stats_facts(found)):
+    if output.print_json(_stats_facts(found)):
         return
-    pairs(
+    output.pairs(
         (
             ("queue", found.queue),
             ("day", found.day),
@@ -146,9 +131,9 @@ def stats(queue: str, day: str | None, client: Client) -> None:
         )
     )
     for name, series in (("waiting", found.wait), ("running", found.run)):
-        heading(f"{name} time of {counted(series.count, 'job')}")
+        output.heading(f"{name} time of {output.counted(series.count, 'job')}")
         for line in series_lines(series):
-            say(f"  {line}")
+            output.say(f"  {line}")
 
 
 def _stats_facts(found: Stats) -> dict[str, Any]:
@@ -170,13 +155,15 @@ def series_lines(series: Series) -> Iterator[str]:
     if not series.count:
         yield "no jobs on this day"
         return
-    yield f"mean {span(series.mean)}, standard deviation {span(series.std)}"
+    yield f"mean {output.span(series.mean)}, standard deviation {output.span(series.std)}"
     if not series.bins:
         yield "the histogram of this day has expired"
         return
     ends = ((share, quantile(series.bins, share)) for share in QUANTILES)
-    yield ", ".join(f"{share:.0%} within {span(bounds[1])}" for share, bounds in ends if bounds)
-    yield from histogram(_bars(series.bins))
+    yield ", ".join(
+        f"{share:.0%} within {output.span(bounds[1])}" for share, bounds in ends if bounds
+    )
+    yield from output.histogram(_bars(series.bins))
 
 
 def _bars(bins: Mapping[str, int]) -> list[tuple[str, int]]:

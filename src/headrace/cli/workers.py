@@ -7,19 +7,9 @@ from collections.abc import Sequence
 import click
 
 from headrace import Client
-from headrace.cli import options
+from headrace.cli import options, output
 from headrace.cli.changing import in_steps, report
 from headrace.cli.connecting import server_time
-from headrace.cli.output import (
-    ago,
-    counted,
-    print_json,
-    read_page,
-    say,
-    show,
-    show_rows,
-    span,
-)
 
 
 @options.client_command("workers")
@@ -27,20 +17,20 @@ from headrace.cli.output import (
 @options.count(100)
 def workers(offset: int, count: int, client: Client) -> None:
     """List the workers that have a session, and count their jobs."""
-    found, now = read_page(client.workers.list, offset, count), server_time(client)
+    found, now = output.read_page(client.workers.list, offset, count), server_time(client)
     rows = (
         (
             worker.name,
             worker.jobs,
             ", ".join(worker.queues),
-            ago(worker.started, now),
-            "never" if worker.expires_in is None else f"in {span(worker.expires_in)}",
+            output.ago(worker.started, now),
+            "never" if worker.expires_in is None else f"in {output.span(worker.expires_in)}",
             worker.about,
         )
         for worker in found
     )
     columns = ("worker", "jobs", "queues", "started", "session ends", "where")
-    show_rows({"workers": found}, columns, rows, "no worker has a session")
+    output.show_rows({"workers": found}, columns, rows, "no worker has a session")
 
 
 @options.client_command("release ada --back")
@@ -54,7 +44,7 @@ def release(job_id: str, back: bool, delay: float | None, client: Client) -> Non
     """
     position = "back" if back else "front"
     state = client.release(job_id, position=position, delay=delay or 0)
-    show({"id": job_id, "state": state}, f"{job_id} is {state}")
+    output.show({"id": job_id, "state": state}, f"{job_id} is {state}")
 
 
 @options.client_command("timeout ada grace")
@@ -75,10 +65,12 @@ def sweep(client: Client) -> None:
     housekeeping themselves, so this command is needed only when no worker is running.
     """
     finished = client.sweep()
-    if print_json({"finished": finished}):
+    if output.print_json({"finished": finished}):
         return
-    say(f"swept; finished {counted(len(finished), 'write')} from Spark")
+    output.say(f"swept; finished {output.counted(len(finished), 'write')} from Spark")
     for write in finished:
         batch = "" if write.batch is None else f", batch {write.batch}"
         lost = f"; lost: {sum(write.lost.values()):,}" if write.lost else ""
-        say(f"{write.id}{batch}: {counted(write.rows, 'row')} into {write.queue}{lost}")
+        output.say(
+            f"{write.id}{batch}: {output.counted(write.rows, 'row')} into {write.queue}{lost}"
+        )

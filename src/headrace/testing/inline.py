@@ -20,18 +20,7 @@ from headrace.errors import JobNotFound, NoResult, TaskFailed
 from headrace.operations.popping import Popped
 from headrace.operations.putting import payload_for
 from headrace.testing.calling import CallResult, Ran, call_here, call_in_loop, report_of
-from headrace.worker.task_call import (
-    Done,
-    Failed,
-    Outcome,
-    Run,
-    Snoozed,
-    Unwritable,
-    outcome_name,
-    outcome_of_error,
-    pack_result,
-    read_call,
-)
+from headrace.worker import task_call
 
 ID_DIGITS = 24
 WORKER = "inline"
@@ -68,7 +57,7 @@ class InlineRunner:
         self._app = app
         self._keep_failures = keep_failures
         self.runs: list[Ran] = []
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, task_call.Outcome] = {}
 
     def put(self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]) -> str:
         """Run the call of a job, and return the job's id.
@@ -76,14 +65,14 @@ class InlineRunner:
         Raises the exception of the task, unless `keep_failures` is set.
         """
         run = self._run(task, data, options)
-        return self._end(run, *call_here(run, read_call(self._app, run), _run_loop))
+        return self._end(run, *call_here(run, task_call.read_call(self._app, run), _run_loop))
 
     async def aput(
         self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
     ) -> str:
         """Run the call of a job in the running event loop, and return the job's id."""
         run = self._run(task, data, options)
-        return self._end(run, *(await call_in_loop(run, read_call(self._app, run))))
+        return self._end(run, *(await call_in_loop(run, task_call.read_call(self._app, run))))
 
     def result(self, job_id: str) -> Any:
         """Return a job's result as the server would return it.
@@ -93,34 +82,36 @@ class InlineRunner:
         if job_id not in self._outcomes:
             raise JobNotFound(job_id)
         outcome = self._outcomes[job_id]
-        if isinstance(outcome, Failed):
+        if isinstance(outcome, task_call.Failed):
             raise TaskFailed(job_id, outcome.failure, outcome.message)
-        if isinstance(outcome, Snoozed):
+        if isinstance(outcome, task_call.Snoozed):
             raise NoResult(job_id, "scheduled")
         if not outcome.result:
             return None
         payload, _ = msgspec.msgpack.decode(outcome.result)
         return self._app.codec.decode(payload)
 
-    def _run(self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]) -> Run:
+    def _run(
+        self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
+    ) -> task_call.Run:
         job_id = options.get("id") or uuid4().hex[:ID_DIGITS]
         payload = payload_for(data, self._app.codec, self._app.limits)
         record = _record(task, options)
         popped = Popped(job_id, record, msgspec.msgpack.encode(record), payload)
-        return Run(popped, InlineContext(self._app, popped))
+        return task_call.Run(popped, InlineContext(self._app, popped))
 
-    def _end(self, run: Run, value: Any, error: BaseException | None) -> str:
-        outcome: Outcome
+    def _end(self, run: task_call.Run, value: Any, error: BaseException | None) -> str:
+        outcome: task_call.Outcome
         try:
-            outcome = Done(pack_result(self._app, value))
-        except Unwritable as unwritable:
+            outcome = task_call.Done(task_call.pack_result(self._app, value))
+        except task_call.Unwritable as unwritable:
             value, error = None, unwritable
         if error is not None:
-            outcome = outcome_of_error(self._app, run.popped, error, run.envelope)
+            outcome = task_call.outcome_of_error(self._app, run.popped, error, run.envelope)
         if run.context.span is not None:
             run.context.span.end(outcome)
         self._outcomes[run.popped.id] = outcome
-        self.runs.append(report_of(run, outcome_name(outcome), value, error))
+        self.runs.append(report_of(run, task_call.outcome_name(outcome), value, error))
         if error is not None and not self._keep_failures:
             raise error
         return run.popped.id

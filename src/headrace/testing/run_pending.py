@@ -23,27 +23,16 @@ from headrace.operations.queues import QueueRef, all_queues
 from headrace.operations.requests import ask
 from headrace.testing.calling import CallResult, Ran, call_here, call_in_loop, report_of
 from headrace.transport.drive import Operation, drive, drive_async
+from headrace.worker import task_call
 from headrace.worker.acks import AckBuffer
-from headrace.worker.task_call import (
-    Done,
-    Failed,
-    Outcome,
-    Run,
-    TaskCall,
-    outcome_name,
-    outcome_of_error,
-    pack_result,
-    put_crons,
-    read_call,
-)
 
 
 @dataclass(slots=True)
 class CallStep:
     """The step that calls the function of a task. All other steps are server operations."""
 
-    run: Run
-    call: TaskCall
+    run: task_call.Run
+    call: task_call.TaskCall
 
 
 Steps = Generator[Operation[Any] | CallStep, Any, list[Ran]]
@@ -95,7 +84,7 @@ def work_off(
     chosen = None if queues is None else listed("queues", queues, "names")
     served: set[str] = set()
     report: list[Ran] = []
-    yield put_crons(app, core)
+    yield task_call.put_crons(app, core)
     while True:
         names = chosen if chosen is not None else (yield _all_queues(app, core))
         for name in names:
@@ -107,28 +96,28 @@ def work_off(
             return report
         if len(report) == most:
             raise _too_many(report)
-        run = Run(popped, Context(app, popped))
+        run = task_call.Run(popped, Context(app, popped))
         outcome, value, error = yield from _attempt(app, run)
         if run.context.span is not None:
             run.context.span.end(outcome)
         refusal = yield _acknowledge(core, run, outcome)
-        name = "refused" if refusal else outcome_name(outcome)
+        name = "refused" if refusal else task_call.outcome_name(outcome)
         report.append(report_of(run, name, value, refusal or error))
-        if reraise and error is not None and isinstance(outcome, Failed):
+        if reraise and error is not None and isinstance(outcome, task_call.Failed):
             raise error
 
 
 def _attempt(
-    app: App, run: Run
-) -> Generator[CallStep, CallResult, tuple[Outcome, Any, BaseException | None]]:
+    app: App, run: task_call.Run
+) -> Generator[CallStep, CallResult, tuple[task_call.Outcome, Any, BaseException | None]]:
     try:
-        call = read_call(app, run)
+        call = task_call.read_call(app, run)
         value, error = yield CallStep(run, call)
         if error is None:
-            return Done(pack_result(app, value)), value, None
+            return task_call.Done(task_call.pack_result(app, value)), value, None
     except Exception as raised:  # noqa: BLE001 - every error is the job's outcome
         error = raised
-    return outcome_of_error(app, run.popped, error, run.envelope), None, error
+    return task_call.outcome_of_error(app, run.popped, error, run.envelope), None, error
 
 
 def _all_queues(app: App, core: Core) -> Operation[list[str]]:
@@ -145,7 +134,9 @@ def _pop_next(core: Core, worker: str, names: list[str]) -> Operation[Popped | N
     return None
 
 
-def _acknowledge(core: Core, run: Run, outcome: Outcome) -> Operation[HeadraceError | None]:
+def _acknowledge(
+    core: Core, run: task_call.Run, outcome: task_call.Outcome
+) -> Operation[HeadraceError | None]:
     """Send the outcome of a job; return the error if the server refuses the outcome."""
     if run.popped.record.state != "running":
         # There is nothing to acknowledge: the queue removed the job when the job was popped.

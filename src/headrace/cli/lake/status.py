@@ -8,22 +8,9 @@ from typing import Any
 import click
 
 from headrace import LakeShard
-from headrace.cli import options
+from headrace.cli import options, output
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.lake.common import lag_warnings, lake_option, open_files
-from headrace.cli.output import (
-    ago,
-    ask,
-    counted,
-    heading,
-    pairs,
-    print_json,
-    say,
-    show,
-    size,
-    table,
-    warn,
-)
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import LakeSnapshot
 
@@ -40,10 +27,10 @@ def status(lake: str, server: ServerOptions) -> None:
         facts = _facts(found, found.snapshot())
         rows = [row for row in client.lakes.list() if row.lake == found.identity.id]
         warnings = lag_warnings(client, rows)
-    if not print_json({**facts, "shards": rows, "warnings": warnings}):
+    if not output.print_json({**facts, "shards": rows, "warnings": warnings}):
         _show(facts, rows)
     for warning in warnings:
-        warn(warning)
+        output.warn(warning)
 
 
 def _facts(lake: Lake, snapshot: LakeSnapshot) -> dict[str, Any]:
@@ -66,9 +53,9 @@ def _facts(lake: Lake, snapshot: LakeSnapshot) -> dict[str, Any]:
 
 def _show(facts: dict[str, Any], rows: list[LakeShard]) -> None:
     at = facts["committed_at"]
-    last = f", the last {ago(at, datetime.now(UTC))}" if at else ""
+    last = f", the last {output.ago(at, datetime.now(UTC))}" if at else ""
     days = f"{facts['first_day']} to {facts['last_day']}" if facts["first_day"] else None
-    pairs(
+    output.pairs(
         [
             ("lake", facts["lake"]),
             ("id", facts["id"]),
@@ -76,21 +63,21 @@ def _show(facts: dict[str, Any], rows: list[LakeShard]) -> None:
             ("events", f"{facts['rows']:,}"),
             ("missing", f"{facts['missing']:,}" if facts["missing"] else None),
             ("days", days),
-            ("files", f"{facts['files']:,}, {size(facts['bytes'])}"),
+            ("files", f"{facts['files']:,}, {output.size(facts['bytes'])}"),
             ("commits", f"{facts['commits']:,}{last}"),
         ]
     )
     if not rows:
-        say("")
-        say("The server keeps no events for this lake until the next headrace lake sync.")
+        output.say("")
+        output.say("The server keeps no events for this lake until the next headrace lake sync.")
         return
-    heading("On the server")
+    output.heading("On the server")
     columns = ("shard", "behind", "trimmed", "dropped", "entry")
     cells = [
         (row.shard, f"{row.behind:,}", f"{row.trimmed:,}", f"{row.dropped:,}", row.entry)
         for row in rows
     ]
-    table(columns, cells)
+    output.table(columns, cells)
 
 
 @options.command("lake forget --lake /data/lake")
@@ -108,15 +95,15 @@ def forget(lake_id: str | None, lake: str, yes: bool, server: ServerOptions) -> 
     with open_client(server) as client:
         behind = sum(row.behind for row in client.lakes.list() if row.lake == name)
         if behind and not yes:
-            question = f"The lake lacks {counted(behind, 'event')}. Forget the lake anyway?"
-            ask(question)
+            question = f"The lake lacks {output.counted(behind, 'event')}. Forget the lake anyway?"
+            output.ask(question)
         forgotten = client.lakes.forget(name)
     sentence = (
         f"The server no longer keeps events for lake {name}."
         if forgotten
         else f"The server does not know lake {name}."
     )
-    show({"lake": name, "forgotten": forgotten, "behind": behind}, sentence)
+    output.show({"lake": name, "forgotten": forgotten, "behind": behind}, sentence)
 
 
 def _id_of(place: str) -> str:
