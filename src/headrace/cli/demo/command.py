@@ -16,24 +16,23 @@ from headrace.cli.demo.demo_state import DemoRun
 from headrace.cli.demo.environment import hired_workers, open_environment
 from headrace.cli.demo.steps import STEPS
 from headrace.cli.output import print_json
-from headrace.cli.server import directory_option
 from headrace.demo import NAMESPACE
 
 NEXT = (
-    ("{headrace} failures{where}", "list failed jobs by type"),
-    ("{headrace} job {job}{where}", "show the history of a job whose worker died"),
+    ("{headrace} failures -n demo-shop", "list failed jobs by type"),
+    ("{headrace} job {job} -n demo-shop", "show the history of a job whose worker died"),
     (
-        "{headrace} retry --failure CorruptPicture --all --yes{where}",
+        "{headrace} retry --failure CorruptPicture --all --yes -n demo-shop",
         "retry the jobs of corrupt pictures",
     ),
-    ("{env}{headrace} work headrace.demo.shop:app", "run a worker; stop it with Ctrl-C"),
-    ("{headrace} top{where}", "watch everything live; quit with q"),
+    ("{headrace} work headrace.demo.shop:app", "run a worker; stop it with Ctrl-C"),
+    ("{headrace} top -n demo-shop", "watch everything live; quit with q"),
     (
         '{headrace} lake sql "select * from failures" --lake {lake}',
         "query the history in SQL; see docs/guides/pipeline.md",
     ),
     ("README.md", "build your own app in five minutes"),
-    ("{headrace} down{directory}", "stop the server and keep its data"),
+    ("{headrace} down", "stop the server and keep its data"),
 )
 
 
@@ -41,8 +40,7 @@ NEXT = (
 @options.number(
     "--jobs", least=200, most=40_000, default=3000, help="Number of jobs, 200 to 40000."
 )
-@directory_option
-def demo(jobs: int, directory: Path) -> None:
+def demo(jobs: int) -> None:
     """Run a small online shop and kill one of its workers.
 
     The demo takes about a minute. The demo shows how another worker runs the jobs of the killed
@@ -52,7 +50,7 @@ def demo(jobs: int, directory: Path) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, exit_on_signal)
-    with open_environment(directory) as environment, hired_workers(environment) as workers:
+    with open_environment(HERE) as environment, hired_workers(environment) as workers:
         os.environ["HEADRACE_URL"] = environment.url
         with headrace.connect(environment.url, namespace=NAMESPACE) as hr:
             run = DemoRun(hr, environment, workers, jobs)
@@ -65,25 +63,19 @@ def demo(jobs: int, directory: Path) -> None:
 
 
 def _show_next_steps(run: DemoRun) -> None:
-    environment = run.environment
-    elsewhere = environment.directory != HERE
+    lake = run.environment.lake
     # Outside an activated virtual environment, the shell would not find the bare command name.
     bare = shutil.which("headrace") or Path(sys.argv[0]).name != "headrace"
     words = {
         "headrace": "headrace" if bare else sys.argv[0],
         "job": run.held[0] if run.held else "ID",
-        "where": f" -n {NAMESPACE}" + f" --url {environment.url}" * elsewhere,
-        "lake": environment.lake,
-        "directory": f" --directory {environment.directory}" * elsewhere,
-        "env": f"HEADRACE_URL={environment.url} " * elsewhere,
+        "lake": lake,
     }
     run.console.print("\n[bold]What to try next[/bold]")
     for command, meaning in NEXT:
-        if "lake" not in command or environment.lake.exists():
+        if "lake" not in command or lake.exists():
             shown = f"  {command.format(**words)}\n      [dim]{meaning}[/dim]"
             run.console.print(shown, soft_wrap=True)
     run.console.print(
-        f"\nThe server keeps running. Its data and the log of the workers are in "
-        f"{environment.directory}.",
-        soft_wrap=True,
+        f"\nThe server keeps running. Its data and the log of the workers are in {HERE}."
     )

@@ -36,8 +36,8 @@ class DemoRunning(HeadraceError):
 
     def __init__(self, directory: Path) -> None:
         super().__init__(
-            f"another demo is running in {directory}: wait until that demo ends, or pass another "
-            "--directory; if that demo was killed, also kill its worker processes"
+            f"another demo is running in {directory}: wait until that demo ends; if that demo was "
+            "killed, kill its worker processes"
         )
 
 

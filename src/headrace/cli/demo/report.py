@@ -91,9 +91,7 @@ def seconds_of_work(events: Sequence[Event]) -> float:
 
 
 def show_recoveries(demo: DemoRun, found: Sequence[Recovery]) -> None:
-    """Print up to 6 recovered jobs, starting with one job of each queue."""
-    firsts = list({one.queue: one for one in reversed(found)}.values())[::-1]
-    shown = (firsts + [one for one in found if one not in firsts])[:RECOVERIES_SHOWN]
+    """Print the first 6 recovered jobs."""
     workers = demo.workers.started
     demo.show(
         aligned(
@@ -107,7 +105,7 @@ def show_recoveries(demo: DemoRun, found: Sequence[Recovery]) -> None:
                     next((f"worker {w.number}" for w in workers if w.is_named(one.by)), one.by),
                     one.attempt,
                 )
-                for one in shown
+                for one in found[:RECOVERIES_SHOWN]
             ),
         )
     )

@@ -18,6 +18,7 @@ from headrace.compat.thoonk.job_feeds import (
     ThoonkQueue,
 )
 from headrace.compat.thoonk.registry import ThoonkFeed
+from headrace.feeds import operations
 from headrace.operations.core import Core
 from headrace.operations.method import method
 from headrace.transport.drive import Operation
@@ -32,7 +33,7 @@ class ThoonkBase:
     feed_classes: ClassVar[dict[str, type[ThoonkFeed]]]
 
     delete_feed = method(registry.delete_feed)
-    feed_exists = method(registry.feed_exists)
+    feed_exists = method(operations.feed_exists)
     get_config = method(registry.get_config)
     get_feeds = method(registry.get_feeds)
     set_config = method(registry.set_config)

@@ -222,11 +222,6 @@ def get_config(client: ClientLike, feed: str) -> Operation[FeedConfig]:
     return (yield from read_feed(client.core, feed)).config
 
 
-def feed_exists(client: ClientLike, feed: str) -> Operation[bool]:
-    """Return whether there is a feed of this name."""
-    return (yield from operations.feed_exists(client, feed))
-
-
 def get_feeds(client: ClientLike) -> Operation[set[str]]:
     """Return the names of all feeds."""
     return set((yield from all_items(operations.feeds, client)))
