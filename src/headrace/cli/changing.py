@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -128,6 +128,14 @@ class Approval:
         confirm(question, yes=self.yes)
 
 
+def change_jobs(
+    ids: Iterable[str], act: Callable[[Sequence[str]], Sequence[object]], done: str
+) -> None:
+    """Change jobs in steps and report the result; an id that is passed twice counts once."""
+    unique = list(dict.fromkeys(ids))
+    report(done, unique, in_steps(unique, act, done))
+
+
 def report(done: str, ids: Sequence[str], answers: Sequence[object]) -> None:
     """Print the number of changed jobs and every refusal. Exit with 1 if a job was refused."""
     refused = {
@@ -144,10 +152,11 @@ def report(done: str, ids: Sequence[str], answers: Sequence[object]) -> None:
         sys.exit(1)
 
 
-def report_dry_run(done: str, ids: Sequence[str]) -> None:
+def report_dry_run(done: str, ids: Iterable[str]) -> None:
     """Print the jobs that would be changed."""
-    if print_json({"dry_run": True, done: list(ids)}):
+    unique = list(dict.fromkeys(ids))
+    if print_json({"dry_run": True, done: unique}):
         return
-    for job_id in ids:
+    for job_id in unique:
         say(job_id)
-    say(f"{counted(len(ids), 'job')} would be {done}; nothing was changed", err=True)
+    say(f"{counted(len(unique), 'job')} would be {done}; nothing was changed", err=True)

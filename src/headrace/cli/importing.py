@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import click
 
@@ -74,7 +75,7 @@ def import_command(
 def _show_plan(plan: ImportPlan, source: ImportSource, approval: Approval) -> None:
     if output.wants_json():
         if not approval.is_possible:
-            output.print_json({"import": plan.name, **_plan_fields(plan)})
+            output.print_json(_plan_fields(plan))
         return
     if plan.counts:
         rows = ((*key, f"{count:,}") for key, count in sorted(plan.counts.items()))
@@ -89,7 +90,7 @@ def _plan_fields(plan: ImportPlan) -> dict[str, object]:
         {"queue": name, "what": what, "count": count}
         for (name, what), count in sorted(plan.counts.items())
     ]
-    return {"found": found, "left_out": plan.left_out}
+    return {"import": plan.name, "found": found, "left_out": plan.left_out}
 
 
 def _carry_out(client: Client, source: ImportSource, plan: ImportPlan) -> None:
@@ -106,11 +107,8 @@ def _carry_out(client: Client, source: ImportSource, plan: ImportPlan) -> None:
 
 def _report(plan: ImportPlan, result: ImportResult, check: ImportCheck) -> None:
     fields = {
-        "import": plan.name,
         **_plan_fields(plan),
-        "imported": result.imported,
-        "imported_before": result.imported_before,
-        "renamed": result.renamed,
+        **asdict(result),
         "changed": check.changed,
         "verified": not check.problems,
         "problems": check.problems,

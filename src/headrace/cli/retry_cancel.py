@@ -13,6 +13,7 @@ import click
 from headrace import Bulk, Client
 from headrace.cli import options
 from headrace.cli.changing import (
+    change_jobs,
     confirm,
     counted_changes,
     in_steps,
@@ -131,13 +132,10 @@ def retry(
                 dry_run=dry_run, count=None if every else count,
                 delay=delay or 0, pace=pace,
             )  # fmt: skip
-            return
-        unique = list(dict.fromkeys(ids))
-        if dry_run:
-            report_dry_run("retried", unique)
-            return
-        answers = in_steps(unique, lambda part: client.retry(*part, delay=delay or 0), "retried")
-    report("retried", unique, answers)
+        elif dry_run:
+            report_dry_run("retried", ids)
+        else:
+            change_jobs(ids, lambda part: client.retry(*part, delay=delay or 0), "retried")
 
 
 @options.command("cancel --queue mail --state waiting --dry-run")

@@ -8,7 +8,7 @@ import click
 
 from headrace import Client
 from headrace.cli import options, output
-from headrace.cli.changing import in_steps, report
+from headrace.cli.changing import change_jobs
 from headrace.cli.connecting import server_time
 
 
@@ -51,9 +51,7 @@ def release(job_id: str, back: bool, delay: float | None, client: Client) -> Non
 @click.argument("ids", metavar="ID...", nargs=-1, required=True, help="Ids of jobs.")
 def timeout(ids: Sequence[str], client: Client) -> None:
     """Expire the leases of running jobs now."""
-    unique = list(dict.fromkeys(ids))
-    answers = in_steps(unique, lambda part: client.timeout(*part), "taken back")
-    report("taken back", unique, answers)
+    change_jobs(ids, lambda part: client.timeout(*part), "taken back")
 
 
 @options.client_command("sweep")

@@ -12,8 +12,8 @@ import headrace
 from headrace.cli import options
 from headrace.cli.changing import exit_on_signal
 from headrace.cli.connecting import HERE
-from headrace.cli.demo.demo_state import DemoRun
 from headrace.cli.demo.environment import hired_workers, open_environment
+from headrace.cli.demo.report import DemoRun
 from headrace.cli.demo.steps import STEPS
 from headrace.cli.output import print_json
 from headrace.demo import NAMESPACE

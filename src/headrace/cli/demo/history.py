@@ -7,7 +7,7 @@ import time
 from pyspark.sql import SparkSession
 
 from headrace.cli.connecting import ServerOptions
-from headrace.cli.demo.demo_state import DemoRun
+from headrace.cli.demo.report import DemoRun
 from headrace.cli.lake.spark_session import spark_server, spark_session
 from headrace.cli.lake.sync import SyncTotal
 from headrace.cli.output import aligned, counted, size

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from rich.markup import escape
 
 from headrace.cli.demo import report
-from headrace.cli.demo.demo_state import DemoRun
 from headrace.cli.demo.environment import QUEUES, WORK
+from headrace.cli.demo.report import DemoRun
 from headrace.cli.output import progress
 from headrace.errors import HeadraceError
 

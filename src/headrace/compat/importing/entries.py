@@ -235,7 +235,7 @@ class SourceReader:
         """Yield the queues, feeds and settings to import."""
         raise NotImplementedError
 
-    def entries(self) -> Iterator[Entry]:
+    def read_entries(self) -> Iterator[Entry]:
         """Yield the jobs, items and recurring jobs in the order in which they are imported."""
         raise NotImplementedError
 

@@ -89,7 +89,7 @@ def make_plan(source: ImportSource, advance: Advance) -> ImportPlan:
     for _ in reader.setups():
         # The iteration makes the reader record the settings that the reader cannot import.
         pass
-    for entry in reader.entries():
+    for entry in reader.read_entries():
         plan.counts[group_of(entry)] += 1
         if isinstance(entry, ImportedJob) and entry.depends_on:
             plan.dependent_job = entry.id
@@ -133,7 +133,7 @@ def _planned_batches(
 ) -> Iterator[list[Entry]]:
     """Yield the entries in batches; at the end, raise ImportRefused if the counts changed."""
     counts = EntryCounts()
-    for batch in batches(reader.entries()):
+    for batch in batches(reader.read_entries()):
         counts.update(map(group_of, batch))
         yield batch
         advance(len(batch))

@@ -9,17 +9,7 @@ from hashlib import blake2b, md5
 from typing import NamedTuple
 
 from headrace.codecs.codec import DIGEST_BYTES
-from headrace.compat.importing.entries import (
-    Entry,
-    FoundQueue,
-    ImportedJob,
-    ImportSource,
-    LeftOut,
-    Setup,
-    SourceReader,
-    import_id_of,
-    queue_name,
-)
+from headrace.compat.importing import entries
 from headrace.compat.importing.source_server import in_pages
 
 WORKERS, WORK_MAP = b"Workers", b"WorkMap_"
@@ -43,15 +33,17 @@ class WorqrKeys(NamedTuple):
         return self.unique_prefix + digest.encode() in self.unique_marks
 
 
-def find_program_keys(source: ImportSource, prefix: bytes) -> WorqrKeys | None:
+def find_program_keys(source: entries.ImportSource, prefix: bytes) -> WorqrKeys | None:
     """Return the keys that the worqr program writes, such as worqr:processes:<queue>_<uuid>."""
     server = source.server
     of_queue, of_process = prefix + b":queues:", prefix + b":processes:"
-    queues = {queue_name(key.removeprefix(of_queue)): key for key in server.keys(prefix=of_queue)}
+    queues = {
+        entries.queue_name(key.removeprefix(of_queue)): key for key in server.keys(prefix=of_queue)
+    }
     processes: dict[str, list[bytes]] = {}
     for key in server.keys(prefix=of_process):
         given, _, _ = key.removeprefix(of_process).rpartition(b"_")
-        processes.setdefault(queue_name(given), []).append(key)
+        processes.setdefault(entries.queue_name(given), []).append(key)
     for name in processes:
         queues.setdefault(name, of_queue + name.encode())
     workers = prefix + b":workers"
@@ -61,7 +53,9 @@ def find_program_keys(source: ImportSource, prefix: bytes) -> WorqrKeys | None:
     return WorqrKeys(queues, processes, unique, frozenset(server.keys(prefix=unique)))
 
 
-def find_document_keys(source: ImportSource, prefix: bytes, left_out: LeftOut) -> WorqrKeys | None:
+def find_document_keys(
+    source: entries.ImportSource, prefix: bytes, left_out: entries.LeftOut
+) -> WorqrKeys | None:
     """Return the keys named as in the worqr document: Q1, P1, W1_Q1, Workers, WorkMap_W1."""
     server = source.server
     # A worker that died may be missing from the set of workers, but its work map remains.
@@ -71,7 +65,7 @@ def find_document_keys(source: ImportSource, prefix: bytes, left_out: LeftOut) -
     for worker in workers | set(server.members(prefix + WORKERS)):
         for queue in server.members(prefix + WORK_MAP + worker):
             process_set = prefix + worker + b"_" + queue
-            served.setdefault(queue_name(queue), []).append(process_set)
+            served.setdefault(entries.queue_name(queue), []).append(process_set)
     queues = {name: prefix + name.encode() for name in served}
     chosen = {name: prefix + name.encode() for name in source.queues}
     kinds = server.kinds(chosen.values())
@@ -89,12 +83,12 @@ def find_document_keys(source: ImportSource, prefix: bytes, left_out: LeftOut) -
     return WorqrKeys(queues, processes)
 
 
-class WorqrReader(SourceReader):
+class WorqrReader(entries.SourceReader):
     """Reader of the queue and process lists of worqr; a worqr task has a payload but no id."""
 
     default_prefix = "worqr"
 
-    def __init__(self, source: ImportSource) -> None:
+    def __init__(self, source: entries.ImportSource) -> None:
         super().__init__(source)
         keys = find_program_keys(source, self.prefix) or find_document_keys(
             source, (source.prefix or "").encode(), self.left_out
@@ -104,12 +98,12 @@ class WorqrReader(SourceReader):
         self._keys = keys
         self._queues = self.chosen(keys.queues)
 
-    def setups(self) -> Iterator[Setup]:
+    def setups(self) -> Iterator[entries.Setup]:
         """Yield the queues."""
         for name in self._queues:
-            yield FoundQueue(name, "task")
+            yield entries.FoundQueue(name, "task")
 
-    def entries(self) -> Iterator[Entry]:
+    def read_entries(self) -> Iterator[entries.Entry]:
         """Yield the tasks of every queue, running tasks first."""
         for name, key in self._queues.items():
             seen: Counter[bytes] = Counter()
@@ -119,14 +113,14 @@ class WorqrReader(SourceReader):
 
     def _jobs(
         self, queue: str, key: bytes, seen: Counter[bytes], state: str
-    ) -> Iterator[ImportedJob]:
+    ) -> Iterator[entries.ImportedJob]:
         for payload in self.server.oldest_first(key):
             digest = blake2b(payload, digest_size=DIGEST_BYTES)
             seen[digest.digest()] += 1
             occurrence = seen[digest.digest()]
-            import_id = import_id_of(queue, payload, occurrence)
+            import_id = entries.import_id_of(queue, payload, occurrence)
             is_unique = occurrence == 1 and self._keys.is_unique(payload)
-            yield ImportedJob(
+            yield entries.ImportedJob(
                 id=import_id,
                 import_id=import_id,
                 queue=queue,
@@ -145,10 +139,10 @@ def parse_element(element: bytes) -> tuple[bytes, int | None]:
     return (element, None) if found is None else (found[1], int(found[2]))
 
 
-class RedisQueueReader(SourceReader):
+class RedisQueueReader(entries.SourceReader):
     """Reader of the keys <queue>, <queue>:done and <queue>:data:<id>."""
 
-    def __init__(self, source: ImportSource) -> None:
+    def __init__(self, source: entries.ImportSource) -> None:
         super().__init__(source)
         self._kinds = self.server.kinds(self.server.keys(prefix=self.prefix))
         self._queues = self._find_queues()
@@ -181,17 +175,17 @@ class RedisQueueReader(SourceReader):
         page = next(in_pages(self.server.newest_first(key)), [])
         return any(parse_element(element)[1] is not None for element in page)
 
-    def setups(self) -> Iterator[Setup]:
+    def setups(self) -> Iterator[entries.Setup]:
         """Yield the queues."""
         for name in self._queues:
-            yield FoundQueue(name, "ring")
+            yield entries.FoundQueue(name, "ring")
 
-    def entries(self) -> Iterator[Entry]:
+    def read_entries(self) -> Iterator[entries.Entry]:
         """Yield the jobs of every queue, popped jobs first."""
         for name, key in self._queues.items():
             yield from self._queue_jobs(name, key)
 
-    def _queue_jobs(self, queue: str, key: bytes) -> Iterator[ImportedJob]:
+    def _queue_jobs(self, queue: str, key: bytes) -> Iterator[entries.ImportedJob]:
         done = set(self.server.members(key + DONE))
         popped: dict[bytes, int] = {}
         waiting: dict[bytes, None] = {}
@@ -216,7 +210,9 @@ class RedisQueueReader(SourceReader):
         yield from self._jobs(queue, key, "running", by_time)
         yield from self._jobs(queue, key, "waiting", list(waiting))
 
-    def _jobs(self, queue: str, key: bytes, state: str, ids: list[bytes]) -> Iterator[ImportedJob]:
+    def _jobs(
+        self, queue: str, key: bytes, state: str, ids: list[bytes]
+    ) -> Iterator[entries.ImportedJob]:
         for page in in_pages(ids):
             messages = self.server.strings([key + DATA + tid for tid in page])
             for tid, message in zip(page, messages, strict=True):

@@ -8,19 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headrace.compat.importing.entries import (
-    LIMITS,
-    FoundSchedule,
-    ImportedJob,
-    ImportSource,
-    LeftOut,
-    PastStage,
-    import_id_of,
-    job_id,
-    queue_name,
-    whole_ms,
-    whole_number,
-)
+from headrace.compat.importing import entries
 from headrace.engine.check import LONGEST_MS, number, tags
 from headrace.errors import InvalidArgument
 from headrace.operations.schedules import MOST_BACKLOG
@@ -93,20 +81,20 @@ class QlessHash:
 
 
 def read_job(
-    source: ImportSource, left_out: LeftOut, stored: QlessHash, listed: ListedJob
-) -> ImportedJob:
+    source: entries.ImportSource, left_out: entries.LeftOut, stored: QlessHash, listed: ListedJob
+) -> entries.ImportedJob:
     """Return the ImportedJob for a job in a qless list."""
     state = STATES[listed.state]
     stages = read_history(stored)
     last = stages[-1] if stages else QlessStage(UNKNOWN_QUEUE)
-    import_id = import_id_of(stored.id)
-    when = whole_ms(listed.at)
+    import_id = entries.import_id_of(stored.id)
+    when = entries.whole_ms(listed.at)
     if state == "scheduled" and when is None:
         left_out.add("its due time is not valid; imported as due at once", stored.id)
     failure = _failure(stored, listed.failure, when)
     is_complete = state == "complete"
-    return ImportedJob(
-        id=job_id(stored.id, import_id),
+    return entries.ImportedJob(
+        id=entries.job_id(stored.id, import_id),
         import_id=import_id,
         queue=_queue(stored, last),
         state=state,
@@ -126,8 +114,10 @@ def read_job(
         remaining=_count(stored, "remaining", MOST_RETRIES),
         failure=failure if state == "failed" else None,
         history=_past_stages(stages, state, failure),
-        depends_on=tuple(job_id(each, import_id_of(each)) for each in listed.depends_on),
-        parents=tuple(map(import_id_of, listed.depends_on)),
+        depends_on=tuple(
+            entries.job_id(each, entries.import_id_of(each)) for each in listed.depends_on
+        ),
+        parents=tuple(map(entries.import_id_of, listed.depends_on)),
         tracked=stored.is_tracked,
         source_state=listed.state,
     )
@@ -144,10 +134,10 @@ def payload_of(stored: QlessHash) -> bytes:
 
 def _queue(stored: QlessHash, last: QlessStage) -> str:
     given = stored.fields.get(b"queue", b"")
-    return queue_name(given if given not in (b"", b"null") else last.queue.encode())
+    return entries.queue_name(given if given not in (b"", b"null") else last.queue.encode())
 
 
-def _priority(left_out: LeftOut, stored: QlessHash) -> float:
+def _priority(left_out: entries.LeftOut, stored: QlessHash) -> float:
     given = stored.text("priority") or "0"
     try:
         found = float(number("priority", float(given)))
@@ -157,19 +147,19 @@ def _priority(left_out: LeftOut, stored: QlessHash) -> float:
     return -found if stored.higher_first and found else found
 
 
-def _tags(left_out: LeftOut, stored: QlessHash) -> tuple[str, ...]:
+def _tags(left_out: entries.LeftOut, stored: QlessHash) -> tuple[str, ...]:
     given = stored.json("tags")
     if not given and (given is not None or stored.text("tags") in ("", "null")):
         return ()
     try:
-        return tuple(tags(given if isinstance(given, list) else None, LIMITS))
+        return tuple(tags(given if isinstance(given, list) else None, entries.LIMITS))
     except InvalidArgument:
         left_out.add("its tags are not valid; imported without tags", stored.id)
         return ()
 
 
 def _count(stored: QlessHash, name: str, maximum: int) -> int | None:
-    given = whole_number(stored.text(name))
+    given = entries.whole_number(stored.text(name))
     return None if given is None else min(max(0, given), maximum)
 
 
@@ -178,16 +168,16 @@ def _failure(stored: QlessHash, listed: str, when: int | None) -> QlessFailure:
     given: dict[str, Any] = value if isinstance(value, dict) else {}
     failure_type = str(given.get("group") or given.get("type") or listed)
     return (
-        failure_type[: LIMITS.name] or "failed",
+        failure_type[: entries.LIMITS.name] or "failed",
         str(given.get("message", "")),
-        whole_ms(given.get("when")) or when or 0,
+        entries.whole_ms(given.get("when")) or when or 0,
         str(given.get("worker", "")),
     )
 
 
 def read_schedule(
-    left_out: LeftOut, stored: QlessHash, queue: str, at: float
-) -> FoundSchedule | None:
+    left_out: entries.LeftOut, stored: QlessHash, queue: str, at: float
+) -> entries.FoundSchedule | None:
     """Return the schedule of a recurring job, or None if the job has no interval."""
     every = _count(stored, "interval", LONGEST_MS // 1000)
     if not every:
@@ -196,15 +186,15 @@ def read_schedule(
     retries = _count(stored, "retries", MOST_RETRIES)
     options = {
         "every": every,
-        "due": whole_ms(at) or 0,
+        "due": entries.whole_ms(at) or 0,
         "backlog": _count(stored, "backlog", MOST_BACKLOG) or None,
         "priority": _priority(left_out, stored),
         "tags": _tags(left_out, stored),
         "retries": UNSET if retries is None else retries,
     }
-    return FoundSchedule(
-        id=job_id(stored.id, import_id_of(stored.id)),
-        import_id=import_id_of("recurring", stored.id),
+    return entries.FoundSchedule(
+        id=entries.job_id(stored.id, entries.import_id_of(stored.id)),
+        import_id=entries.import_id_of("recurring", stored.id),
         queue=queue,
         data=payload_of(stored),
         options=options,
@@ -226,10 +216,12 @@ def read_history(stored: QlessHash) -> list[QlessStage]:
 def _stage(given: Any) -> QlessStage | None:
     if isinstance(given, list) and given:
         queue, put, popped, done, worker = [*given, *[None] * 5][:5]
-        times = (whole_ms(put), whole_ms(popped), whole_ms(done))
+        times = (entries.whole_ms(put), entries.whole_ms(popped), entries.whole_ms(done))
         return QlessStage(str(queue), *times, None, str(worker or ""))
     if isinstance(given, dict) and given:
-        by_name = {name: whole_ms(given.get(name)) for name in ("put", "popped", "done", "failed")}
+        by_name = {
+            name: entries.whole_ms(given.get(name)) for name in ("put", "popped", "done", "failed")
+        }
         queue = str(given.get("q") or UNKNOWN_QUEUE)
         return QlessStage(queue, worker=str(given.get("worker", "")), **by_name)
     return None
@@ -249,7 +241,7 @@ def _from_events(packed: list[bytes]) -> list[QlessStage]:
 
 
 def _apply_event(stages: list[QlessStage], event: dict[str, Any]) -> None:
-    what, when = event.get("what"), whole_ms(event.get("when"))
+    what, when = event.get("what"), entries.whole_ms(event.get("when"))
     if what == "put" or not stages:
         queue = event.get("q") or event.get("queue") or UNKNOWN_QUEUE
         stages.append(QlessStage(str(queue), put=when))
@@ -267,12 +259,12 @@ def _apply_event(stages: list[QlessStage], event: dict[str, Any]) -> None:
 
 def _past_stages(
     stages: list[QlessStage], state: str, failure: QlessFailure
-) -> tuple[PastStage, ...]:
+) -> tuple[entries.PastStage, ...]:
     """Return all stages except the last; for a failed job, return all stages."""
     over = stages if state == "failed" else stages[:-1]
     failure_type, message, failed_at, _ = failure
     short_message = message.encode()[:SHORT_MESSAGE].decode(errors="ignore")
-    past: list[PastStage] = []
+    past: list[entries.PastStage] = []
     for index, stage in enumerate(over):
         is_last = state == "failed" and index == len(over) - 1
         failed = is_last or (stage.failed is not None and stage.done is None)

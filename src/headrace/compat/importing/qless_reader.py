@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 
-from headrace.compat.importing.entries import (
-    Entry,
-    FoundQueue,
-    FoundSchedule,
-    ImportedJob,
-    ImportSource,
-    Setup,
-    SourceReader,
-    shown,
-    whole_number,
-)
+from headrace.compat.importing import entries
 from headrace.compat.importing.qless_jobs import (
     KLASS,
     STATES,
@@ -44,12 +34,12 @@ LISTINGS = (b"f:", b"t:", b"w:")
 STATISTICS = b"s:"
 
 
-class QlessReader(SourceReader):
+class QlessReader(entries.SourceReader):
     """Reader of the keys ql:j:<id>, ql:q:<queue>-work and so on."""
 
     default_prefix = "ql"
 
-    def __init__(self, source: ImportSource) -> None:
+    def __init__(self, source: entries.ImportSource) -> None:
         super().__init__(source)
         self._queues = self.queue_names(self._queue_names())
         self._job_keys = self._hash_keys(b"j")
@@ -79,7 +69,7 @@ class QlessReader(SourceReader):
 
     # Queues and settings.
 
-    def setups(self) -> Iterator[Setup]:
+    def setups(self) -> Iterator[entries.Setup]:
         """Yield the settings of the namespace, and the queues with their settings."""
         config = self.server.text_fields(self._key(CONFIG))
         paused = {
@@ -92,7 +82,7 @@ class QlessReader(SourceReader):
             settings = by_queue.get(name, {})
             if key in paused:
                 settings["paused"] = True
-            yield FoundQueue(name, "job", settings)
+            yield entries.FoundQueue(name, "job", settings)
 
     def _queue_settings(self, config: dict[str, str]) -> dict[str, dict[str, Value]]:
         """Remove the queue options from the config, and return these options as queue settings."""
@@ -101,13 +91,13 @@ class QlessReader(SourceReader):
             for suffix, known in QUEUE_OPTIONS.items():
                 name = option.removesuffix(suffix)
                 if option.endswith(suffix) and name in self._queues:
-                    value = whole_number(config.pop(option))
+                    value = entries.whole_number(config.pop(option))
                     if value is not None and value > 0:
                         found.setdefault(name, {})[known.setting] = min(value, LONGEST_MS // 1000)
         return found
 
-    def _setting(self, option: str, given: str) -> Iterator[Setup]:
-        known, number = OPTIONS.get(option), whole_number(given)
+    def _setting(self, option: str, given: str) -> Iterator[entries.Setup]:
+        known, number = OPTIONS.get(option), entries.whole_number(given)
         if known is None:
             self.left_out.add("Headrace has no setting for this option", option)
         elif number is None or (known.setting == "lease" and number <= 0):
@@ -118,7 +108,7 @@ class QlessReader(SourceReader):
 
     # Jobs.
 
-    def entries(self) -> Iterator[Entry]:
+    def read_entries(self) -> Iterator[entries.Entry]:
         """Yield the jobs by state, running jobs first, and then the recurring jobs."""
         seen: set[bytes] = set()
         yield from self._read(self._in_queues(), seen)
@@ -181,7 +171,7 @@ class QlessReader(SourceReader):
                     self.left_out.add(f"in no queue, but has state {state!r}; imported", each)
                 yield ListedJob(each, state)
 
-    def _read(self, listed: Iterable[ListedJob], seen: set[bytes]) -> Iterator[ImportedJob]:
+    def _read(self, listed: Iterable[ListedJob], seen: set[bytes]) -> Iterator[entries.ImportedJob]:
         for page in in_pages(each for each in listed if each.id not in seen):
             new = {each.id: each for each in page if each.id not in seen}
             seen.update(new)
@@ -218,14 +208,14 @@ class QlessReader(SourceReader):
             ordered = list(TopologicalSorter(depends).static_order())
         except CycleError as error:
             raise ImportRefused(
-                f"job {shown(error.args[1][0])!r} depends on itself through other jobs and can "
-                "never run: cancel the job at the source first"
+                f"job {entries.shown(error.args[1][0])!r} depends on itself through other jobs and "
+                "can never run: cancel the job at the source first"
             ) from error
         for each in ordered:
             if each in depends:
                 yield ListedJob(each, "depends", depends_on=depends[each])
 
-    def _recurring(self) -> Iterator[FoundSchedule]:
+    def _recurring(self) -> Iterator[entries.FoundSchedule]:
         for name, key in self._wanted_queues.items():
             for page in in_pages(self.server.scored(key + b"-recur")):
                 hashes = self._hashes([each for each, _ in page], b"r")

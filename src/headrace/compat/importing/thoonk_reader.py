@@ -7,20 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headrace.compat.importing.entries import (
-    Entry,
-    FoundFeed,
-    FoundItem,
-    FoundQueue,
-    ImportedJob,
-    ImportSource,
-    Setup,
-    SourceReader,
-    import_id_of,
-    job_id,
-    whole_ms,
-    whole_number,
-)
+from headrace.compat.importing import entries
 from headrace.compat.importing.source_server import in_pages
 from headrace.compat.thoonk.job_feeds import STALLED
 from headrace.compat.thoonk.registry import LEAF, PROFILES, SORTED
@@ -54,10 +41,10 @@ class SourceFeed(NamedTuple):
     config: dict[str, Any]
 
 
-class ThoonkReader(SourceReader):
+class ThoonkReader(entries.SourceReader):
     """Reader of the set `feeds` and of the keys of each feed."""
 
-    def __init__(self, source: ImportSource) -> None:
+    def __init__(self, source: entries.ImportSource) -> None:
         super().__init__(source)
         feeds = self.prefix + b"feeds"
         if self.server.kind(feeds) != "set":
@@ -98,27 +85,27 @@ class ThoonkReader(SourceReader):
         self.left_out.add("its config has no known type; imported as a leaf", name)
         return LEAF
 
-    def setups(self) -> Iterator[Setup]:
+    def setups(self) -> Iterator[entries.Setup]:
         """Yield the feeds, and the queue of each feed that has a queue."""
         for feed in self._feeds:
             config = {**feed.config, "type": feed.type}
-            yield FoundFeed(
+            yield entries.FoundFeed(
                 feed.name,
                 is_sorted=feed.type == SORTED,
                 max_length=_max_length(feed.config) if feed.type == LEAF else None,
                 about=msgspec.json.encode(config).decode(),
             )
             if feed.type in PROFILES:
-                yield FoundQueue(feed.name, PROFILES[feed.type])
+                yield entries.FoundQueue(feed.name, PROFILES[feed.type])
 
-    def entries(self) -> Iterator[Entry]:
+    def read_entries(self) -> Iterator[entries.Entry]:
         """Yield the items and jobs of every feed."""
         for feed in self._feeds:
             yield from self._jobs(feed) if feed.type in PROFILES else self._items(feed)
 
     # Feeds.
 
-    def _items(self, feed: SourceFeed) -> Iterator[FoundItem]:
+    def _items(self, feed: SourceFeed) -> Iterator[entries.FoundItem]:
         ids = list(dict.fromkeys(self._ids(feed)))
         unlisted = sorted(set(self.server.names(feed.keys["items"])) - set(ids))
         for each in unlisted:
@@ -126,7 +113,9 @@ class ThoonkReader(SourceReader):
                 f"not in the order of {feed.name!r}; imported before the other items", each
             )
         for each, item in self._with_items(feed, [*unlisted, *ids]):
-            yield FoundItem(feed.name, job_id(each, import_id_of(feed.given, each)), item)
+            yield entries.FoundItem(
+                feed.name, entries.job_id(each, entries.import_id_of(feed.given, each)), item
+            )
 
     def _ids(self, feed: SourceFeed) -> Iterable[bytes]:
         """Yield the ids in the order of import; a list has the newest id at its left end."""
@@ -149,7 +138,7 @@ class ThoonkReader(SourceReader):
 
     # Queues and jobs.
 
-    def _jobs(self, feed: SourceFeed) -> Iterator[ImportedJob]:
+    def _jobs(self, feed: SourceFeed) -> Iterator[entries.ImportedJob]:
         claimed = self._claimed(feed)
         waiting = list(dict.fromkeys(self._ids(feed)))
         stalled = self._listed(feed, "stalled")
@@ -195,7 +184,7 @@ class ThoonkReader(SourceReader):
             self.left_out.add("this cancel count is for all jobs together, not for each job", key)
             return {}
         counts = self.server.fields(key).items()
-        return {each: max(0, whole_number(times) or 0) for each, times in counts}
+        return {each: max(0, entries.whole_number(times) or 0) for each, times in counts}
 
     def _listed(self, feed: SourceFeed, role: str) -> list[bytes]:
         key = feed.keys[role]
@@ -204,7 +193,7 @@ class ThoonkReader(SourceReader):
         order = self.server.newest_first if role == "stalled" else self.server.oldest_first
         return list(dict.fromkeys(order(key)))
 
-    def _results(self, feed: SourceFeed) -> Iterator[ImportedJob]:
+    def _results(self, feed: SourceFeed) -> Iterator[entries.ImportedJob]:
         for form in RESULTS:
             prefix = self.prefix + form.replace(b"%s", feed.given)
             for key in self.server.keys(prefix=prefix):
@@ -225,7 +214,7 @@ class ThoonkReader(SourceReader):
 
 
 def _max_length(config: dict[str, Any]) -> int | None:
-    given = whole_number(str(config.get("max_length", "")))
+    given = entries.whole_number(str(config.get("max_length", "")))
     return given if given and given > 0 else None
 
 
@@ -235,4 +224,4 @@ def _epoch_ms(at: bytes | float) -> int:
         found = float(at)
     except ValueError:
         return 0
-    return round(found) if found > LATEST_SECOND else whole_ms(found) or 0
+    return round(found) if found > LATEST_SECOND else entries.whole_ms(found) or 0

@@ -9,21 +9,8 @@ from typing import Any, ClassVar, Generic
 
 from headrace.client.client import AsyncClient, Client
 from headrace.codecs.codec import Codec
-from headrace.compat.opening import (
-    AnyClient,
-    AsyncCompatClient,
-    CompatClient,
-    all_jobs,
-    decode_json,
-)
-from headrace.compat.qless import config, operations
-from headrace.compat.qless.context import (
-    AsyncQlessGroup,
-    NotLeased,
-    QlessContext,
-    QlessGroup,
-    QlessLike,
-)
+from headrace.compat import opening
+from headrace.compat.qless import config, context, operations
 from headrace.compat.qless.jobs import (
     AsyncQlessJob,
     AsyncRecurringJob,
@@ -66,7 +53,7 @@ class QlessConfigBase:
     __getitem__ = get
 
 
-class QlessConfig(QlessConfigBase, QlessGroup):
+class QlessConfig(QlessConfigBase, context.QlessGroup):
     """The options of qless: `config["heartbeat"] = 30`."""
 
     def __setitem__(self, option: str, value: config.Number) -> None:
@@ -76,11 +63,11 @@ class QlessConfig(QlessConfigBase, QlessGroup):
         self.set(option)
 
 
-class AsyncQlessConfig(QlessConfigBase, AsyncQlessGroup):
+class AsyncQlessConfig(QlessConfigBase, context.AsyncQlessGroup):
     """The options of qless: `await config["heartbeat"]`."""
 
 
-class QlessWorkersBase(QlessLike):
+class QlessWorkersBase(context.QlessLike):
     """The methods that QlessWorkers and AsyncQlessWorkers share."""
 
     @method
@@ -107,27 +94,27 @@ class QlessWorkersBase(QlessLike):
         ]
 
 
-class QlessWorkers(QlessWorkersBase, QlessGroup):
+class QlessWorkers(QlessWorkersBase, context.QlessGroup):
     """The workers: `workers["host-4925"]`."""
 
 
-class AsyncQlessWorkers(QlessWorkersBase, AsyncQlessGroup):
+class AsyncQlessWorkers(QlessWorkersBase, context.AsyncQlessGroup):
     """The workers: `await workers["host-4925"]`."""
 
 
-def _jobs_by_worker(owner: QlessLike) -> Operation[JobsByWorker]:
+def _jobs_by_worker(owner: context.QlessLike) -> Operation[JobsByWorker]:
     found: JobsByWorker = {}
     for queue in (yield from operations.all_counts(owner)):
         if queue["running"] + queue["stalled"]:
             # The server lists running jobs by their deadline, so the late jobs come first.
-            running = yield from all_jobs(QueueRef(owner.core, queue["name"]), "running")
+            running = yield from opening.all_jobs(QueueRef(owner.core, queue["name"]), "running")
             for number, job in enumerate(running):
                 is_late = number < queue["stalled"]
                 found.setdefault(job.worker, ([], []))[int(is_late)].append(job.id)
     return found
 
 
-class QlessThrottlesBase(QlessLike):
+class QlessThrottlesBase(context.QlessLike):
     """The methods that QlessThrottles and AsyncQlessThrottles share."""
 
     delete = method(throttle_operations.delete_throttle)
@@ -159,15 +146,15 @@ class QlessThrottlesBase(QlessLike):
         yield from throttle_operations.set_throttle(self, name, concurrency=limit, ttl=expiration)
 
 
-class QlessThrottles(QlessThrottlesBase, QlessGroup):
+class QlessThrottles(QlessThrottlesBase, context.QlessGroup):
     """Named limits that jobs share."""
 
 
-class AsyncQlessThrottles(QlessThrottlesBase, AsyncQlessGroup):
+class AsyncQlessThrottles(QlessThrottlesBase, context.AsyncQlessGroup):
     """The asyncio form of QlessThrottles."""
 
 
-class QlessQueues(QlessGroup):
+class QlessQueues(context.QlessGroup):
     """The queues: `queues["mail"]`."""
 
     counts = method(operations.all_counts)
@@ -176,7 +163,7 @@ class QlessQueues(QlessGroup):
         return QlessQueue(self._qless, name)
 
 
-class AsyncQlessQueues(AsyncQlessGroup):
+class AsyncQlessQueues(context.AsyncQlessGroup):
     """The asyncio form of QlessQueues: `queues["mail"]`."""
 
     counts = method(operations.all_counts)
@@ -185,7 +172,7 @@ class AsyncQlessQueues(AsyncQlessGroup):
         return AsyncQlessQueue(self._qless, name)
 
 
-class FailedJobs(QlessLike):
+class FailedJobs(context.QlessLike):
     """The method `failed` of the clients and of their groups of jobs."""
 
     def _present(self, job: Job) -> Any:
@@ -249,21 +236,21 @@ class QlessJobsBase(FailedJobs):
         return {"total": page.total, "jobs": [job.id for job in page.jobs]}
 
 
-class QlessJobs(QlessJobsBase, QlessGroup):
+class QlessJobs(QlessJobsBase, context.QlessGroup):
     """Jobs by id, by failure type and by tag: `jobs["id"]`."""
 
     job_class = QlessJob
     recurring_class = RecurringJob
 
 
-class AsyncQlessJobs(QlessJobsBase, AsyncQlessGroup):
+class AsyncQlessJobs(QlessJobsBase, context.AsyncQlessGroup):
     """Jobs by id, by failure type and by tag: `await jobs["id"]`."""
 
     job_class = AsyncQlessJob
     recurring_class = AsyncRecurringJob
 
 
-class QlessBase(FailedJobs, Generic[AnyClient]):
+class QlessBase(FailedJobs, Generic[opening.AnyClient]):
     """The methods that Qless and AsyncQless share.
 
     Methods in the documentation of qless take their arguments in the documented order. Data and
@@ -292,14 +279,14 @@ class QlessBase(FailedJobs, Generic[AnyClient]):
 
     def __init__(
         self,
-        client: AnyClient | str,
+        client: opening.AnyClient | str,
         worker: str | None = None,
         *,
         namespace: str = "default",
         higher_first: bool = False,
         raises: bool = False,
     ) -> None:
-        self.context = QlessContext(worker, higher_first=higher_first, raises=raises)
+        self.context = context.QlessContext(worker, higher_first=higher_first, raises=raises)
         # The next class in the method resolution order is CompatClient or AsyncCompatClient.
         super().__init__(client, namespace)  # type: ignore[call-arg]
 
@@ -325,11 +312,11 @@ class QlessBase(FailedJobs, Generic[AnyClient]):
         """Put a job into a queue, or move the job with this id to the queue; return the id."""
         number("now", now)
         text("id", id, self.core.limits.name)
-        given = None if tags is None else decode_json("tags", tags)
+        given = None if tags is None else opening.decode_json("tags", tags)
         if not isinstance(given, list | None):
             raise InvalidArgument(f"tags must be a JSON array, not {tags!r}")
         options = {"priority": priority, "tags": given, "delay": delay}
-        value = decode_json("data", data)
+        value = opening.decode_json("data", data)
         target = QueueRef(self.core, queue)
         return (yield from operations.put_into(self, target, value, id, options))
 
@@ -364,7 +351,7 @@ class QlessBase(FailedJobs, Generic[AnyClient]):
 
         Return the new expiry time of the lock, or False if the worker does not hold the job.
         """
-        given = UNSET if data is None else decode_json("data", data)
+        given = UNSET if data is None else opening.decode_json("data", data)
         lease_for = lock_duration(time.time(), expiration)
         lease = operations.lease_by_id(self, id, worker)
         return (yield from operations.renew(self, lease, lease_for, given))
@@ -381,7 +368,7 @@ class QlessBase(FailedJobs, Generic[AnyClient]):
 
         Return the new state, or False if the server refuses the call.
         """
-        given = UNSET if data is None else decode_json("data", data)
+        given = UNSET if data is None else opening.decode_json("data", data)
         lease = operations.lease_by_id(self, id)
         return (yield from operations.complete_lease(self, lease, given, queue, delay or 0))
 
@@ -409,7 +396,7 @@ class QlessBase(FailedJobs, Generic[AnyClient]):
         """
         lease = operations.lease_by_id(self, id, worker)
         if QueueRef(self.core, queue).name != lease.queue:
-            lease = NotLeased(self.core, id)
+            lease = context.NotLeased(self.core, id)
         return (yield from operations.retry_lease(self, lease, delay, group, message))
 
     @method
@@ -424,7 +411,7 @@ class QlessBase(FailedJobs, Generic[AnyClient]):
         return list((yield from tag_operations.top_tags(self, offset=offset, count=count)))
 
 
-class Qless(QlessBase[Client], CompatClient):
+class Qless(QlessBase[Client], opening.CompatClient):
     """A namespace with the API of qless.
 
     `client` is a Client or a URL. With a URL, Qless opens its own client. The default worker
@@ -440,7 +427,7 @@ class Qless(QlessBase[Client], CompatClient):
     workers = cached_property(QlessWorkers)
 
 
-class AsyncQless(QlessBase[AsyncClient], AsyncCompatClient):
+class AsyncQless(QlessBase[AsyncClient], opening.AsyncCompatClient):
     """The asyncio form of Qless. If `client` is a URL, the first awaited call connects."""
 
     config = cached_property(AsyncQlessConfig)
