@@ -122,7 +122,12 @@ def command(
         made = click.command(name, epilog=f"Example: headrace {example}")(
             run if server else function
         )
-        last = [as_json(json_help)]
+        # `output.wants_json` reads the value of --json.
+        last = [
+            click.option(
+                "--json", is_flag=True, expose_value=False, callback=_set_json, help=json_help
+            )
+        ]
         if server:
             last = [url("--url", "Server URL"), namespace, *last]
         for option in last:
@@ -149,11 +154,6 @@ def client_command(
         return command(example, json_help=json_help)(run)
 
     return make
-
-
-def as_json(about: str) -> Callable[[F], F]:
-    """Return the option --json; `output.wants_json` reads the value of the option."""
-    return click.option("--json", is_flag=True, expose_value=False, callback=_set_json, help=about)
 
 
 def count(default: int, most: int = 1000) -> Callable[[F], F]:

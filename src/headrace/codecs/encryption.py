@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -132,15 +133,11 @@ class Encrypted:
         return ", ".join(map(repr, self._keys))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (self._keys, self._codec, self._current)
+        return partial(Encrypted, current=self._current), (self._keys, self._codec)
 
     def __repr__(self) -> str:
         inside = type(self._codec).__name__
         return f"<Encrypted {inside}, keys {self._ids()}, {self._current!r} encrypts>"
-
-
-def _made(keys: Mapping[str, bytes], codec: Codec, current: str) -> Encrypted:
-    return Encrypted(keys, codec, current=current)
 
 
 def _checked(keys: object) -> dict[str, bytes]:

@@ -96,7 +96,8 @@ def status(directory: Path | str = NAME) -> Status | None:
 
 def _start(home: Path) -> str:
     socket = server_process.reachable_socket(home)
-    log_begins = _size(home / server_process.LOG)
+    log = home / server_process.LOG
+    log_begins = log.stat().st_size if log.exists() else 0
     launched = False
     deadline = time.monotonic() + REPLY_TIMEOUT
     while time.monotonic() < deadline:
@@ -231,10 +232,3 @@ def _is_locked_by_us(file: IO[bytes]) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0

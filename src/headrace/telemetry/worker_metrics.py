@@ -105,12 +105,11 @@ class WorkerMetrics:
             # Only names of registered tasks become labels: a job can name any task, and the number
             # of labels must stay small.
             task = UNKNOWN if run.task is None else run.task.name
-            runs, run_seconds, wait_seconds = self._families.of(
-                task, record.queue, outcome_name(outcome)
-            )
-            runs.inc()
-            run_seconds.observe(seconds)
-            wait_seconds.observe((record.since - record.put_at) / 1000)
+            labels = (task, record.queue)
+            self._families.runs.labels(*labels, outcome_name(outcome)).inc()
+            self._families.run_seconds.labels(*labels).observe(seconds)
+            waited = (record.since - record.put_at) / 1000
+            self._families.wait_seconds.labels(*labels).observe(waited)
 
     def holding(self, running: int, ready: int) -> None:
         """Set the number of running jobs and the number of prefetched jobs that do not run yet."""
@@ -158,15 +157,3 @@ class MetricFamilies:
         self.ready = gauge("headrace_ready", "Prefetched jobs that do not run yet.")
         self.concurrency = gauge("headrace_concurrency", "Number of jobs that may run at once.")
         self.processes = gauge("headrace_processes", "Worker processes.")
-        self._found: dict[tuple[str, str, str], tuple[Any, Any, Any]] = {}
-
-    def of(self, task: str, queue: str, outcome: str) -> tuple[Any, Any, Any]:
-        """Return the counter and histograms for runs with these labels, and cache them."""
-        found = self._found.get((task, queue, outcome))
-        if found is None:
-            found = self._found[task, queue, outcome] = (
-                self.runs.labels(task, queue, outcome),
-                self.run_seconds.labels(task, queue),
-                self.wait_seconds.labels(task, queue),
-            )
-        return found
