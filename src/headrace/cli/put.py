@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -94,9 +95,7 @@ def put(
     if source is not None:
         with open_client(server, create=True) as client:
             counts = put_lines(client.queue(queue), source, id_field, task, job_options)
-        known = f", {counted(counts.known, 'line')} skipped (id exists)" if id_field else ""
-        sentence = f"{counted(counts.put, 'job')} put into {queue}{known}"
-        show({"queue": queue, "put": counts.put, "known": counts.known}, sentence)
+        show({"queue": queue, **asdict(counts)}, counts.words(f" into {queue}"))
         return
     value = as_task(options.json_value(data or ""), task)
     with open_client(server, create=True) as client:
@@ -123,21 +122,10 @@ class LineCounts:
     put: int = 0
     known: int = 0
 
-    def __str__(self) -> str:
+    def words(self, where: str = "") -> str:
+        """Format the counts as text."""
         known = f", {counted(self.known, 'line')} skipped (id exists)" if self.known else ""
-        return f"{counted(self.put, 'job')} put{known}"
-
-
-@dataclass(slots=True)
-class LineBatch:
-    """A batch of lines from a file.
-
-    `size` is the total size of the lines in bytes. `rows` maps the number of each line to the row
-    that the put script receives.
-    """
-
-    size: int = 0
-    rows: dict[int, FullItem] = field(default_factory=dict)
+        return f"{counted(self.put, 'job')} put{where}{known}"
 
 
 class BadLine(ChangeStopped):
@@ -174,16 +162,20 @@ def put_lines(
         size = None if source == "-" else os.fstat(lines.fileno()).st_size
         try:
             with progress("bytes", size) as advance:
-                for batch in _batches(lines, row_of_line):
+                numbered = enumerate(lines, 1)
+                while batch := list(islice(numbered, STEP)):
+                    rows, bad_line = _rows(batch, row_of_line)
                     with interrupts_delayed():
-                        _put(queue, batch.rows, on_exists, most, counts)
-                        advance(batch.size)
+                        _put(queue, rows, on_exists, most, counts)
+                        advance(sum(len(line) for _, line in batch))
+                    if bad_line:
+                        raise bad_line
         except KeyboardInterrupt:
-            warn(f"interrupted, {counts}{_advice(id_field)}")
+            warn(f"interrupted, {counts.words()}{_advice(id_field)}")
             raise
         except HeadraceError as error:
             first = "correct the line, then " if isinstance(error, BadLine) else ""
-            raise ChangeStopped(f"{error}; {counts}{_advice(id_field, first)}") from error
+            raise ChangeStopped(f"{error}; {counts.words()}{_advice(id_field, first)}") from error
     return counts
 
 
@@ -200,21 +192,18 @@ def _opened(source: str) -> AbstractContextManager[IO[bytes]]:
         raise InvalidArgument(f"cannot read {source}: {error.strerror}") from error
 
 
-def _batches(lines: IO[bytes], row_of_line: Callable[[bytes], FullItem]) -> Iterator[LineBatch]:
-    """Split a file into batches. The lines before an invalid line are yielded first."""
-    batch = LineBatch()
-    for number, line in enumerate(lines, 1):
-        if len(batch.rows) == STEP:
-            yield batch
-            batch = LineBatch()
-        batch.size += len(line)
+def _rows(
+    batch: Sequence[tuple[int, bytes]], row_of_line: Callable[[bytes], FullItem]
+) -> tuple[dict[int, FullItem], BadLine | None]:
+    """Convert numbered lines to rows, up to the first invalid line; skip blank lines."""
+    rows = {}
+    for number, line in batch:
         try:
             if line.strip():
-                batch.rows[number] = row_of_line(line)
+                rows[number] = row_of_line(line)
         except (HeadraceError, ValueError, RecursionError) as error:
-            yield batch
-            raise BadLine(number, error) from error
-    yield batch
+            return rows, BadLine(number, error)
+    return rows, None
 
 
 def _row(
