@@ -81,7 +81,7 @@ def wants_json() -> bool:
 def print_json(found: object) -> bool:
     """Print a value as JSON if --json was passed; return whether --json was passed."""
     if wants_json():
-        click.echo(to_json(found))
+        click.echo(json.dumps(found, default=_plain))
     return wants_json()
 
 
@@ -89,11 +89,6 @@ def show(found: Mapping[str, object], sentence: str) -> None:
     """Print the fields as JSON if --json was passed, otherwise print the sentence."""
     if not print_json(found):
         say(sentence)
-
-
-def to_json(found: object) -> str:
-    """Format a value as one line of JSON."""
-    return json.dumps(found, default=_plain)
 
 
 def _plain(value: object) -> object:

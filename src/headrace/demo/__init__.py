@@ -12,8 +12,7 @@ NAMESPACE = "demo-shop"
 
 @dataclass(frozen=True, slots=True)
 class ShopDay:
-    """The number of jobs in each queue, the customer of each invoice, and the id of the report."""
+    """The number of jobs in each queue, and the customer of each invoice by job id."""
 
     jobs: dict[str, int]
     customers: dict[str, str]
-    report: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from headrace.demo import ShopDay, shop
 
@@ -16,14 +16,8 @@ LATER = (4, 6)
 GROUP = "invoices of the day"
 
 
-@dataclass(frozen=True, slots=True)
-class ShopOrder:
-    """An order of a customer."""
-
-    number: int
-    customer: str
-    cents: int
-    express: bool
+# The arguments of the task `charge`.
+ShopOrder = dict[str, Any]
 
 
 def put_day(jobs: int) -> ShopDay:
@@ -32,7 +26,7 @@ def put_day(jobs: int) -> ShopDay:
     orders = [make_order(number) for number in range(1, jobs // 4 + 1)]
     charged = charge(orders)
     customers = write_invoices(orders, charged)
-    report = put_report(len(orders))
+    put_report(len(orders))
     mails, reminders = jobs // 4, jobs // 20
     send_mails(mails, reminders)
     pictures = jobs - 2 * len(orders) - mails - reminders - 1
@@ -44,7 +38,7 @@ def put_day(jobs: int) -> ShopDay:
         "pictures": pictures,
         "office": 1,
     }
-    return ShopDay(put, customers, report)
+    return ShopDay(put, customers)
 
 
 def limit_invoices() -> None:
@@ -56,44 +50,43 @@ def make_order(number: int) -> ShopOrder:
     """Return the order with this number."""
     others = CUSTOMERS[1:]
     is_first = shop.chance("customer", number) < FIRST_CUSTOMER
-    return ShopOrder(
-        number=number,
-        customer=CUSTOMERS[0] if is_first else others[number % len(others)],
-        cents=500 + int(20_000 * shop.chance("cents", number)),
-        express=shop.chance("express", number) < EXPRESS,
-    )
+    return {
+        "order": number,
+        "customer": CUSTOMERS[0] if is_first else others[number % len(others)],
+        "cents": 500 + int(20_000 * shop.chance("cents", number)),
+    }
 
 
 def charge(orders: list[ShopOrder]) -> dict[int, str]:
     """Put a job to charge each order, give express orders priority, and return the job ids."""
-    express = shop.charge.options(priority=-1, tags=["express"])
     found: dict[int, str] = {}
-    for some, put_many in (
-        ([one for one in orders if not one.express], shop.charge.put_many),
-        ([one for one in orders if one.express], express.put_many),
-    ):
-        ids = put_many(
-            {"order": one.number, "customer": one.customer, "cents": one.cents} for one in some
-        )
-        found |= {one.number: job_id for one, job_id in zip(some, ids, strict=True)}
+    express = shop.charge.options(priority=-1, tags=["express"])
+    for put_many, is_express in ((shop.charge.put_many, False), (express.put_many, True)):
+        some = [one for one in orders if is_express_order(one) is is_express]
+        found |= zip((one["order"] for one in some), put_many(some), strict=True)
     return found
+
+
+def is_express_order(order: ShopOrder) -> bool:
+    """Return whether the customer pays for express delivery."""
+    return shop.chance("express", order["order"]) < EXPRESS
 
 
 def write_invoices(orders: list[ShopOrder], charged: dict[int, str]) -> dict[str, str]:
     """Put an invoice job for each order; the job is cancelled if the charge fails."""
     return {
         shop.invoice.options(
-            depends_on=[charged[one.number]], if_dependency_fails="cancel", group=GROUP
-        ).put(one.number, one.customer): one.customer
+            depends_on=[charged[one["order"]]], if_dependency_fails="cancel", group=GROUP
+        ).put(one["order"], one["customer"]): one["customer"]
         for one in orders
     }
 
 
-def put_report(orders: int) -> str:
+def put_report(orders: int) -> None:
     """Put a job that runs after all invoices have finished, even if some invoices failed."""
     close = shop.close_day.data(orders=orders)
     group = shop.app.client.group(GROUP)
-    return group.then("office", close, if_dependency_fails="run", retries=3)
+    group.then("office", close, if_dependency_fails="run", retries=3)
 
 
 def send_mails(mails: int, reminders: int) -> None:
