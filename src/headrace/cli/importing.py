@@ -12,16 +12,8 @@ from headrace import Client
 from headrace.cli import options, output
 from headrace.cli.changing import Approval
 from headrace.cli.connecting import ServerOptions, open_client
+from headrace.compat.importing import import_steps
 from headrace.compat.importing.entries import ImportSource
-from headrace.compat.importing.import_steps import (
-    ImportCheck,
-    ImportPlan,
-    ImportResult,
-    check_import,
-    import_entries,
-    make_plan,
-    open_source,
-)
 
 SYSTEMS = ("thoonk", "qless", "worqr", "redis-queue")
 
@@ -59,10 +51,10 @@ def import_command(
     The command only reads the source.
     """
     approval = Approval(dry_run, yes)
-    source = open_source(source_url, system, prefix, queues)
+    source = import_steps.open_source(source_url, system, prefix, queues)
     with source.server:
         with output.progress("counted", None) as advance:
-            plan = make_plan(source, advance)
+            plan = import_steps.make_plan(source, advance)
         _show_plan(plan, source, approval)
         if not dry_run:
             items = output.counted(plan.counts.total(), "item")
@@ -72,7 +64,7 @@ def import_command(
                 _carry_out(client, source, plan)
 
 
-def _show_plan(plan: ImportPlan, source: ImportSource, approval: Approval) -> None:
+def _show_plan(plan: import_steps.ImportPlan, source: ImportSource, approval: Approval) -> None:
     if output.wants_json():
         if not approval.is_possible:
             output.print_json(_plan_fields(plan))
@@ -85,7 +77,7 @@ def _show_plan(plan: ImportPlan, source: ImportSource, approval: Approval) -> No
         output.say(f"left out: {line}", err=True)
 
 
-def _plan_fields(plan: ImportPlan) -> dict[str, object]:
+def _plan_fields(plan: import_steps.ImportPlan) -> dict[str, object]:
     found = [
         {"queue": name, "what": what, "count": count}
         for (name, what), count in sorted(plan.counts.items())
@@ -93,19 +85,23 @@ def _plan_fields(plan: ImportPlan) -> dict[str, object]:
     return {"import": plan.name, "found": found, "left_out": plan.left_out}
 
 
-def _carry_out(client: Client, source: ImportSource, plan: ImportPlan) -> None:
+def _carry_out(client: Client, source: ImportSource, plan: import_steps.ImportPlan) -> None:
     try:
         with output.progress("imported", plan.counts.total()) as advance:
-            result = import_entries(client, source, plan, advance)
+            result = import_steps.import_entries(client, source, plan, advance)
         with output.progress("verified", plan.counts.total()) as advance:
-            check = check_import(client, source, plan, advance)
+            check = import_steps.check_import(client, source, plan, advance)
     except KeyboardInterrupt:
         output.warn("interrupted; run the same command to continue")
         raise
     _report(plan, result, check)
 
 
-def _report(plan: ImportPlan, result: ImportResult, check: ImportCheck) -> None:
+def _report(
+    plan: import_steps.ImportPlan,
+    result: import_steps.ImportResult,
+    check: import_steps.ImportCheck,
+) -> None:
     fields = {
         **_plan_fields(plan),
         **asdict(result),
@@ -119,7 +115,7 @@ def _report(plan: ImportPlan, result: ImportResult, check: ImportCheck) -> None:
         sys.exit(1)
 
 
-def _summary(result: ImportResult, check: ImportCheck) -> str:
+def _summary(result: import_steps.ImportResult, check: import_steps.ImportCheck) -> str:
     parts = [f"{output.counted(result.imported, 'item')} imported"]
     if result.imported_before:
         parts.append(f"{result.imported_before:,} imported before")

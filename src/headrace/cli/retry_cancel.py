@@ -11,16 +11,7 @@ from typing import Any
 import click
 
 from headrace import Bulk, Client
-from headrace.cli import options
-from headrace.cli.changing import (
-    change_jobs,
-    confirm,
-    counted_changes,
-    in_steps,
-    interrupts_delayed,
-    report,
-    report_dry_run,
-)
+from headrace.cli import changing, options
 from headrace.cli.connecting import ServerOptions, existing_queue, open_client
 from headrace.cli.jobs import JobFilter, all_jobs, all_tagged
 from headrace.cli.output import counted, show, warn
@@ -70,8 +61,11 @@ def change_failed(
         sentence = f"{counted(plan.matched, 'job')} would be {done}; nothing was changed"
         show({"dry_run": True, "matched": plan.matched}, sentence)
         return
-    confirm(f"{question} {counted(plan.matched, 'job')}?", yes=yes or not plan.matched)
-    with counted_changes(done, plan.matched) as count, interrupts_delayed() as raise_if_interrupted:
+    changing.confirm(f"{question} {counted(plan.matched, 'job')}?", yes=yes or not plan.matched)
+    with (
+        changing.counted_changes(done, plan.matched) as count,
+        changing.interrupts_delayed() as raise_if_interrupted,
+    ):
         matched = 0
 
         def notify(so_far: Bulk) -> None:
@@ -133,9 +127,9 @@ def retry(
                 delay=delay or 0, pace=pace,
             )  # fmt: skip
         elif dry_run:
-            report_dry_run("retried", ids)
+            changing.report_dry_run("retried", ids)
         else:
-            change_jobs(ids, lambda part: client.retry(*part, delay=delay or 0), "retried")
+            changing.change_jobs(ids, lambda part: client.retry(*part, delay=delay or 0), "retried")
 
 
 @options.command("cancel --queue mail --state waiting --dry-run")
@@ -180,11 +174,11 @@ def cancel(
         else:
             found = list(dict.fromkeys(ids)) or selected_ids(client, job_filter, count)
         if dry_run:
-            report_dry_run("cancelled", found)
+            changing.report_dry_run("cancelled", found)
             return
-        confirm(f"Cancel {counted(len(found), 'job')}?", yes=yes or bool(ids) or not found)
+        changing.confirm(f"Cancel {counted(len(found), 'job')}?", yes=yes or bool(ids) or not found)
         answers = cancel_all(client, found, job_filter.state, cascade=cascade)
-    report("cancelled", found, answers)
+    changing.report("cancelled", found, answers)
 
 
 def _check(job_filter: JobFilter, matching: str | None, *, cascade: bool) -> None:
@@ -221,7 +215,7 @@ def cancel_all(
     # first.
     left = list(reversed(ids))
     while True:
-        answers |= zip(left, in_steps(left, cancel_part, "cancelled"), strict=True)
+        answers |= zip(left, changing.in_steps(left, cancel_part, "cancelled"), strict=True)
         refused = [one for one in left if isinstance(answers[one], HasDependents)]
         if not refused or len(refused) == len(left):
             break

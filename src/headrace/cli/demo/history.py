@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from pyspark.sql import SparkSession
 
 from headrace.cli.connecting import ServerOptions
@@ -30,13 +28,11 @@ from workers order by first"""
 
 def keep(demo: DemoRun) -> None:
     """Copy the events into a lake, query and plot them, and compare the lake with the server."""
-    environment, start = demo.environment, time.monotonic()
     demo.say(
         "spark", "starting Spark to store the history as files and tables;\nthis takes seconds"
     )
     with spark_session(announced=False) as spark:
-        ready = time.monotonic() - start
-        server = spark_server(ServerOptions(environment.url, NAMESPACE))
+        server = spark_server(ServerOptions(demo.environment.url, NAMESPACE))
         lake = _sync(spark, server, demo)
         seconds = sum(run.seconds for run in rollup(spark, lake))
         demo.say(
@@ -48,7 +44,6 @@ def keep(demo: DemoRun) -> None:
             _query(history, demo)
             _plot(history, demo)
         _compare(spark, lake, server, demo)
-    demo.found["history"] |= {"start_seconds": ready, "seconds": time.monotonic() - start}
 
 
 def _sync(spark: SparkSession, server: ServerAddress, demo: DemoRun) -> Lake:

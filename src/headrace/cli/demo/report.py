@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from headrace import Client, Event
@@ -43,7 +41,6 @@ class DemoRun:
     died_at: datetime = field(init=False)
     held: list[str] = field(init=False)
     found: dict[str, Any] = field(default_factory=dict)
-    started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
     console: Console = field(default_factory=lambda: Console(quiet=wants_json(), highlight=False))
 
@@ -55,8 +52,9 @@ class DemoRun:
 
     def show(self, lines: Iterable[str]) -> None:
         """Print indented lines without a label."""
-        words = Text.from_ansi("\n".join(lines))
-        self.console.print(Padding(words, (0, 0, 1, LABEL + 1), expand=False))
+        for line in lines:
+            self.console.print(Text.from_ansi(" " * (LABEL + 1) + line))
+        self.console.print()
 
     def look(self) -> NamespaceSnapshot:
         """Take a snapshot of the namespace."""
@@ -184,17 +182,12 @@ def show_summary(demo: DemoRun) -> None:
 
 
 def _show_queues(demo: DemoRun, events: list[Event]) -> None:
-    hr, day, found = demo.hr, demo.day, demo.found
-    counts, stats = hr.queues(), {queue: hr.queue(queue).stats() for queue in day.jobs}
+    counts = demo.hr.queues()
+    stats = {queue: demo.hr.queue(queue).stats() for queue in demo.day.jobs}
     seconds = seconds_of_work(events)
     scheduled = {event.job_id for event in events if event.schedule}
     jobs = sum(event.kind in FINISHED and event.job_id not in scheduled for event in events)
-    found["work"] = {"jobs": jobs, "seconds": seconds, "events": len(events)}
-    found["counts"] = {queue: asdict(counts[queue]) for queue in day.jobs}
-    found["stats"] = {
-        queue: {"wait": one.wait.mean, "run": one.run.mean, "retries": one.retries}
-        for queue, one in stats.items()
-    }
+    demo.found["work"] = {"jobs": jobs, "seconds": seconds, "events": len(events)}
     demo.say(
         "numbers",
         f"{jobs:,} jobs in {seconds:.1f} s, [bold]{jobs / seconds:,.0f} per second[/bold];"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.util import find_spec
 
@@ -39,7 +38,6 @@ def put_jobs(demo: DemoRun) -> None:
         shop.app.close()
     seconds = time.monotonic() - start
     counts = [queue.counts for queue in demo.look().queues.values()]
-    demo.found["put"] = {"jobs": demo.day.jobs, "seconds": seconds}
     demo.say(
         "put",
         f"[bold]{demo.total:,} jobs[/bold] of an online shop in {seconds:.1f} s:\n"
@@ -110,7 +108,6 @@ def recover(demo: DemoRun) -> None:
 
     _watch(demo, all_started)
     again = report.recoveries(demo.hr.events(), demo.held, demo.died_at)
-    demo.found["recovery"] = [asdict(one) for one in again]
     times = [one.again_after for one in again]
     between = f"from {min(times):.1f} to {max(times):.1f}" if times else "0"
     demo.say(
@@ -141,7 +138,6 @@ def finish(demo: DemoRun) -> None:
 
     _watch(demo, all_finished)
     demo.workers.end()
-    demo.found["seconds"] = time.monotonic() - demo.started
     codes = [worker.process.returncode for worker in demo.workers.started if worker != demo.dead]
     demo.say(
         "drain",

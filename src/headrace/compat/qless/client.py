@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic
 from headrace.client.client import AsyncClient, Client
 from headrace.codecs.codec import Codec
 from headrace.compat import opening
-from headrace.compat.qless import config, context, operations
+from headrace.compat.qless import config, context, operations, values
 from headrace.compat.qless.jobs import (
     AsyncQlessJob,
     AsyncRecurringJob,
@@ -19,13 +19,6 @@ from headrace.compat.qless.jobs import (
     RecurringJobBase,
 )
 from headrace.compat.qless.queues import AsyncQlessQueue, QlessQueue
-from headrace.compat.qless.values import (
-    Document,
-    QlessJobFields,
-    day_of,
-    lock_duration,
-    statistics,
-)
 from headrace.engine.check import PAGE, Span, number, text
 from headrace.errors import InvalidArgument
 from headrace.operations import failures, popping, schedules, sessions, tracking
@@ -80,7 +73,7 @@ class QlessWorkersBase(context.QlessLike):
         return {"jobs": held, "stalled": late}
 
     @method
-    def counts(self) -> Operation[list[Document]]:
+    def counts(self) -> Operation[list[values.Document]]:
         """Return the number of jobs of each worker that has jobs or a session.
 
         `jobs` counts the jobs with a valid lock, and `stalled` the jobs with an expired lock.
@@ -120,7 +113,7 @@ class QlessThrottlesBase(context.QlessLike):
     delete = method(throttle_operations.delete_throttle)
 
     @method
-    def get(self, name: str) -> Operation[Document]:
+    def get(self, name: str) -> Operation[values.Document]:
         """Return a throttle as a dict with the keys id, maximum, ttl, locks and pending.
 
         A maximum of 0 means no limit. `ttl` is the number of seconds until the limit ends. `locks`
@@ -182,7 +175,7 @@ class FailedJobs(context.QlessLike):
     @method
     def failed(
         self, type: str | None = None, start: int = 0, limit: int = 25
-    ) -> Operation[Document]:
+    ) -> Operation[values.Document]:
         """Return the number of failed jobs by type.
 
         With a type, return the total and a page of the jobs that failed with this type. The page
@@ -197,10 +190,10 @@ class FailedJobs(context.QlessLike):
 class QlessJobsBase(FailedJobs):
     """The methods that QlessJobs and AsyncQlessJobs share."""
 
-    job_class: ClassVar[type[QlessJobFields]]
+    job_class: ClassVar[type[values.QlessJobFields]]
     recurring_class: ClassVar[type[RecurringJobBase]]
 
-    def _present(self, job: Job) -> QlessJobFields:
+    def _present(self, job: Job) -> values.QlessJobFields:
         return self.job_class(self, job)
 
     @method
@@ -290,8 +283,8 @@ class QlessBase(FailedJobs, Generic[opening.AnyClient]):
         # The next class in the method resolution order is CompatClient or AsyncCompatClient.
         super().__init__(client, namespace)  # type: ignore[call-arg]
 
-    def _present(self, job: Job) -> Document:
-        return QlessJobFields(self, job).structure()
+    def _present(self, job: Job) -> values.Document:
+        return values.QlessJobFields(self, job).structure()
 
     @property
     def worker_name(self) -> str:
@@ -321,7 +314,7 @@ class QlessBase(FailedJobs, Generic[opening.AnyClient]):
         return (yield from operations.put_into(self, target, value, id, options))
 
     @method
-    def get(self, id: str) -> Operation[Document | None]:
+    def get(self, id: str) -> Operation[values.Document | None]:
         """Return a job as a dict, or None if there is no such job."""
         found = yield from job_operations.job(self, id)
         return None if found is None else self._present(found)
@@ -329,15 +322,17 @@ class QlessBase(FailedJobs, Generic[opening.AnyClient]):
     @method
     def pop(
         self, queue: str, worker: str, count: int, now: float, expiration: float
-    ) -> Operation[list[Document]]:
+    ) -> Operation[list[values.Document]]:
         """Lock up to `count` jobs for a worker, for the time from `now` to `expiration`."""
         target = QueueRef(self.core, queue)
-        lease = lock_duration(now, expiration)
-        found = yield from operations.pop_from(self, target, QlessJobFields, worker, count, lease)
+        lease = values.lock_duration(now, expiration)
+        found = yield from operations.pop_from(
+            self, target, values.QlessJobFields, worker, count, lease
+        )
         return [job.structure() for job in found]
 
     @method
-    def peek(self, queue: str, count: int, now: float) -> Operation[list[Document]]:
+    def peek(self, queue: str, count: int, now: float) -> Operation[list[values.Document]]:
         """Return the jobs that pop would return next, without locking the jobs."""
         number("now", now)
         target = QueueRef(self.core, queue)
@@ -352,7 +347,7 @@ class QlessBase(FailedJobs, Generic[opening.AnyClient]):
         Return the new expiry time of the lock, or False if the worker does not hold the job.
         """
         given = UNSET if data is None else opening.decode_json("data", data)
-        lease_for = lock_duration(time.time(), expiration)
+        lease_for = values.lock_duration(time.time(), expiration)
         lease = operations.lease_by_id(self, id, worker)
         return (yield from operations.renew(self, lease, lease_for, given))
 
@@ -400,10 +395,12 @@ class QlessBase(FailedJobs, Generic[opening.AnyClient]):
         return (yield from operations.retry_lease(self, lease, delay, group, message))
 
     @method
-    def stats(self, queue: str, date: str | date | float | None = None) -> Operation[Document]:
+    def stats(
+        self, queue: str, date: str | date | float | None = None
+    ) -> Operation[values.Document]:
         """Return the wait and run times of a queue on a day (default: today)."""
         target = QueueRef(self.core, queue)
-        return statistics((yield from queue_operations.stats(target, day_of(date))))
+        return values.statistics((yield from queue_operations.stats(target, values.day_of(date))))
 
     @method
     def tags(self, offset: int = 0, count: int = 25) -> Operation[list[str]]:
