@@ -309,7 +309,7 @@ def test_observer_can_run_doctor(
     if not loaded:
         forget_library(admin)
     options = ServerOptions(users["observer"], NAMESPACE)
-    made = examine(options, from_environment=False)
+    made = examine(options)
     found = {one.check: one for one in takewhile(lambda one: one.check != "versions", made)}
     assert found["functions"].verdict == verdict
     assert found["books"].verdict == OK
@@ -325,7 +325,7 @@ def test_worker_with_the_permissions_for_doctor_can_run_every_check(
     headrace.connect(users["worker"], namespace=NAMESPACE).close()
     options = ServerOptions(users["worker"], NAMESPACE)
 
-    found = list(examine(options, from_environment=False, remove=True))
+    found = list(examine(options, remove=True))
 
     assert not [one for one in found if "may not run" in one.found]
     assert refused(admin) <= {"client|setinfo"}

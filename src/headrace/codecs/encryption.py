@@ -53,7 +53,7 @@ class Encrypted:
         self._current = next(iter(self._keys)) if current is None else current
         if self._current not in self._keys:
             raise InvalidArgument(f"current={shown(current)} must be one of the keys {self._ids()}")
-        aes = _aes_gcm()
+        aes, self._invalid_tag = _import_cryptography()
         self._ciphers = {key_id: aes(key) for key_id, key in self._keys.items()}
         name = self._current.encode()
         self._header = VERSION + bytes([len(name)]) + name
@@ -121,7 +121,7 @@ class Encrypted:
             )
         try:
             plain: bytes = cipher.decrypt(parts.nonce, parts.ciphertext, parts.header)
-        except _invalid_tag():
+        except self._invalid_tag:
             raise _unreadable(
                 payload,
                 f"key {parts.key_id!r} does not match",
@@ -178,15 +178,11 @@ def _unreadable(payload: bytes, why: str, advice: str) -> Unreadable:
     return Unreadable("encrypted data", payload, why, advice)
 
 
-def _aes_gcm() -> Any:
+def _import_cryptography() -> tuple[Any, type[Exception]]:
+    """Return the class AESGCM, and the exception that it raises if a payload was changed."""
     try:
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - an extra
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - an extra
     except ImportError:
         raise MissingExtra("encryption", "cryptography", "crypto") from None
-    return AESGCM
-
-
-def _invalid_tag() -> type[Exception]:
-    from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - an extra
-
-    return InvalidTag
+    return AESGCM, InvalidTag

@@ -216,7 +216,9 @@ def _lock(home: Path) -> Iterator[IO[bytes] | None]:
     A running server holds the lock. A process that starts a server also holds the lock.
     """
     with (home / LOCK).open("ab") as file:
-        if not _is_locked_by_us(file):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             yield None
             return
         _locks.add(file)
@@ -224,11 +226,3 @@ def _lock(home: Path) -> Iterator[IO[bytes] | None]:
             yield file
         finally:
             _locks.discard(file)
-
-
-def _is_locked_by_us(file: IO[bytes]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -16,6 +16,7 @@ from headrace.local_server import keeper, server_process
 START_TIMEOUT = 10.0
 POLL = 0.005
 
+OPTIONS = (*("--port", "0"), *("--unixsocket", server_process.SOCKET))
 NO_PERSISTENCE = (*("--save", ""), *("--appendonly", "no"))
 
 
@@ -28,14 +29,8 @@ def private_server(*options: str, binary: Path | None = None) -> Iterator[str]:
     """
     with scratch_directory() as home:
         socket = server_process.reachable_socket(home)
-        command = [
-            str(binary or server_process.binary()),
-            "--port",
-            "0",
-            "--unixsocket",
-            server_process.SOCKET,
-        ]
-        with running_server(home, [*command, *NO_PERSISTENCE, *options], socket):
+        program = str(binary or server_process.binary())
+        with running_server(home, [program, *OPTIONS, *NO_PERSISTENCE, *options], socket):
             yield server_process.url_of(socket)
 
 

@@ -83,13 +83,7 @@ class OpenTelemetryTracing:
 
         Yield a function that the caller calls with the ids of the jobs.
         """
-        attributes: dict[str, str | int] = {
-            "messaging.system": SYSTEM,
-            "messaging.operation.type": "send",
-            "messaging.operation.name": "put",
-            "messaging.destination.name": queue,
-            "headrace.task": task,
-        }
+        attributes = _attributes("send", "put", queue, task)
         if len(datas) != 1:
             attributes["messaging.batch.message_count"] = len(datas)
         with self._tracer.start_as_current_span(
@@ -121,14 +115,10 @@ class OpenTelemetryTracing:
             f"run {task}",
             context=parent,
             kind=SpanKind.CONSUMER,
-            attributes={
-                "messaging.system": SYSTEM,
-                "messaging.operation.type": "process",
-                "messaging.operation.name": "run",
-                "messaging.destination.name": record.queue,
+            attributes=_attributes("process", "run", record.queue, task)
+            | {
                 "messaging.message.id": popped.id,
                 "messaging.client.id": record.worker,
-                "headrace.task": task,
                 "headrace.attempt": record.attempt,
                 "headrace.wait": (record.since - record.put_at) / 1000,
             },
@@ -150,3 +140,13 @@ def _carried(context: Context) -> dict[str, str]:
     carrier: dict[str, str] = {}
     propagate.inject(carrier, context)
     return carrier
+
+
+def _attributes(kind: str, name: str, queue: str, task: str) -> dict[str, str | int | float]:
+    return {
+        "messaging.system": SYSTEM,
+        "messaging.operation.type": kind,
+        "messaging.operation.name": name,
+        "messaging.destination.name": queue,
+        "headrace.task": task,
+    }

@@ -22,11 +22,11 @@ from headrace import Event
 from headrace.cli.demo import report
 from headrace.cli.demo.environment import (
     DemoEnvironment,
-    DemoRunning,
     DemoWorkers,
     open_environment,
 )
 from headrace.demo import NAMESPACE
+from headrace.errors import HeadraceError
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.local_server import embedded
@@ -245,7 +245,10 @@ def test_demo_is_refused_while_another_demo_or_its_worker_runs(here: Path) -> No
             workers.start()
             refused = command(here, "demo")
         try:
-            with pytest.raises(DemoRunning), open_environment(here / ".headrace"):
+            with (
+                pytest.raises(HeadraceError, match="another demo"),
+                open_environment(here / ".headrace"),
+            ):
                 pass
         finally:
             workers.end()

@@ -70,7 +70,7 @@ def names() -> list[str]:
 
 def looked(url: str | None, name: str = "default") -> dict[str, Finding]:
     """Run the checks of the server and the namespace, without those of this machine."""
-    made = examine(ServerOptions(url, name), from_environment=False)
+    made = examine(ServerOptions(url, name))
     return {one.check: one for one in takewhile(lambda one: one.check != "versions", made)}
 
 
@@ -417,7 +417,7 @@ def test_every_node_of_a_cluster_is_checked_once() -> None:
             hr.queue("mail").put_many(range(10))
         load_on_primaries(url, old := f"{PREFIX}0123456789ab", old, f"{PREFIX}0123456789ac")
         by_another_name = url.replace("127.0.0.1", "localhost")
-        found = list(examine(ServerOptions(by_another_name, "wide"), from_environment=False))
+        found = list(examine(ServerOptions(by_another_name, "wide")))
 
     for check in ("server", "memory", "clients"):
         assert len({row.node for row in found if row.check == check}) == 3, check

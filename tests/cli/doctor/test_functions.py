@@ -43,7 +43,7 @@ def admin(own: str) -> Iterator[redis.Redis]:
 def functions(url: str, *, remove: bool = False) -> Finding:
     """Return the finding of the check `functions`."""
     options = ServerOptions(url, "default")
-    made = examine(options, from_environment=False, remove=remove)
+    made = examine(options, remove=remove)
     return next(one for one in made if one.check == "functions")
 
 
@@ -83,9 +83,7 @@ def test_server_without_functions_gets_a_warning() -> None:
         port = servers.listen(running, None, *servers.WITHOUT_FUNCTIONS)
         url = f"redis://{servers.HOST}:{port}"
         headrace.connect(url).close()
-        found = {
-            one.check: one for one in examine(ServerOptions(url, "default"), from_environment=False)
-        }
+        found = {one.check: one for one in examine(ServerOptions(url, "default"))}
 
     assert found["functions"].verdict == WARNING
     assert "every call runs a slower script" in found["functions"].found

@@ -31,16 +31,6 @@ END_TIMEOUT = 5.0
 PROGRAM = "from headrace.cli.main import main; main()"
 
 
-class DemoRunning(HeadraceError):
-    """Another demo, or a worker of another demo, uses the directory."""
-
-    def __init__(self, directory: Path) -> None:
-        super().__init__(
-            f"another demo is running in {directory}: wait until that demo ends; if that demo was "
-            "killed, kill its worker processes"
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class DemoEnvironment:
     """A server whose namespace `demo-shop` is empty. The lock keeps other demos out."""
@@ -65,7 +55,7 @@ def open_environment(directory: Path) -> Iterator[DemoEnvironment]:
     """Start the embedded server, and delete the data of an earlier demo.
 
     The server keeps running after the demo. After an error, the demo stops a server that it has
-    started. Raises DemoRunning if another demo uses the directory.
+    started. Raises HeadraceError if another demo uses the directory.
     """
     ran_before = embedded.status(directory) is not None
     url = embedded.start(directory)
@@ -73,7 +63,10 @@ def open_environment(directory: Path) -> Iterator[DemoEnvironment]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DemoRunning(directory) from None
+            raise HeadraceError(
+                f"another demo is running in {directory}: wait until that demo ends; if that demo "
+                "was killed, kill its worker processes"
+            ) from None
         environment = DemoEnvironment(directory, url, lock)
         try:
             _empty(environment)

@@ -142,13 +142,6 @@ def most_at_once(events: Iterable[Event], owners: Mapping[str, str]) -> dict[str
     return dict(most)
 
 
-def seconds_of_work(events: Sequence[Event]) -> float:
-    """Return the time from the first pop to the end of the last job."""
-    started = [event.at for event in events if event.kind == "popped"]
-    ended = [event.at for event in events if event.kind in ("completed", "failed")]
-    return (max(ended) - min(started)).total_seconds() if started and ended else 0.0
-
-
 def show_recoveries(demo: DemoRun, found: Sequence[Recovery]) -> None:
     """Print the first 6 recovered jobs."""
     workers = demo.workers.started
@@ -184,7 +177,9 @@ def show_summary(demo: DemoRun) -> None:
 def _show_queues(demo: DemoRun, events: list[Event]) -> None:
     counts = demo.hr.queues()
     stats = {queue: demo.hr.queue(queue).stats() for queue in demo.day.jobs}
-    seconds = seconds_of_work(events)
+    started = [event.at for event in events if event.kind == "popped"]
+    ended = [event.at for event in events if event.kind in ("completed", "failed")]
+    seconds = (max(ended) - min(started)).total_seconds()
     scheduled = {event.job_id for event in events if event.schedule}
     jobs = sum(event.kind in FINISHED and event.job_id not in scheduled for event in events)
     demo.found["work"] = {"jobs": jobs, "seconds": seconds, "events": len(events)}

@@ -50,10 +50,9 @@ def doctor(server: ServerOptions, strict: bool, remove_libraries: bool) -> None:
     --remove-libraries, the check "functions" also deletes the function libraries of other versions
     of Headrace that no client has used for 7 days. The exit code is 1 if a check finds a problem.
     """
-    from_environment = server.url == os.environ.get("HEADRACE_URL")
     checks = []
     with Console(stderr=True).status("checking") as status:
-        for result in examine(server, from_environment=from_environment, remove=remove_libraries):
+        for result in examine(server, remove=remove_libraries):
             status.update(f"checked {result.check}")
             checks.append(result)
     verdicts = Counter(result.verdict for result in checks)
@@ -71,11 +70,9 @@ def _cells(result: Finding) -> tuple[str, str, str]:
     return result.verdict, f"{result.check} {result.node}".strip(), result.found + advice
 
 
-def examine(
-    target: ServerOptions, *, from_environment: bool, remove: bool = False
-) -> Iterator[Finding]:
+def examine(target: ServerOptions, *, remove: bool = False) -> Iterator[Finding]:
     """Run every check, and yield each result as soon as the check has finished."""
-    yield _result("url", lambda: where(target.url, from_environment=from_environment))
+    yield _result("url", partial(where, target.url))
     core, why_not = _reach(target)
     if core is None:
         yield _result("server", lambda: why_not)
@@ -88,11 +85,12 @@ def examine(
         yield _result(title, look)
 
 
-def where(url: str | None, *, from_environment: bool) -> Finding:
+def where(url: str | None) -> Finding:
     """Return a finding that names the examined server, without the secrets in its URL."""
     if url is None:
         return ok("neither --url nor HEADRACE_URL: the embedded server of this directory")
-    return ok(f"{without_secrets(url)}, from {'HEADRACE_URL' if from_environment else '--url'}")
+    source = "HEADRACE_URL" if url == os.environ.get("HEADRACE_URL") else "--url"
+    return ok(f"{without_secrets(url)}, from {source}")
 
 
 def without_secrets(url: str) -> str:

@@ -132,21 +132,23 @@ class SnapshotHistory:
         earlier = before.queues.get(name) if before else None
         seconds = (newest.at - before.at) / 1000 if before else 0.0
         first, today = self._first_day(name), queue.today
-        put, done = (queue.books.get(word, 0) for word in ("put", "complete"))
-        old_put, old_done = (
-            earlier.books.get(word, 0) if earlier else None for word in ("put", "complete")
-        )
+
+        def per_second(word: str) -> float | None:
+            if earlier is None:
+                return None
+            return rate(earlier.books.get(word, 0), queue.books.get(word, 0), seconds)
+
         return QueueRow(
             name=name,
             counts=queue.counts,
-            put=rate(old_put, put, seconds),
-            done=rate(old_done, done, seconds),
+            put=per_second("put"),
+            done=per_second("complete"),
             failed=_failed_rate(earlier.today if earlier else None, today, seconds),
             wait=percentiles(growth(first.wait.bins, today.wait.bins)) if first and today else None,
             run=percentiles(growth(first.run.bins, today.run.bins)) if first and today else None,
             oldest=_seconds_ago(queue.front, newest.at),
-            total_put=put,
-            total_done=done,
+            total_put=queue.books.get("put", 0),
+            total_done=queue.books.get("complete", 0),
         )
 
     def _first_day(self, name: str) -> DayTotals | None:
@@ -173,14 +175,12 @@ def comparable(earlier: DayTotals, later: DayTotals) -> DayTotals:
     )
 
 
-def rate(earlier: int | None, later: int, seconds: float) -> float | None:
+def rate(earlier: int, later: int, seconds: float) -> float | None:
     """Return the growth of a counter per second.
 
-    Returns None if there is no earlier value, no time has passed, or the counter was reset.
+    Returns None if no time has passed or the counter was reset.
     """
-    if earlier is None or seconds <= 0 or later < earlier:
-        return None
-    return (later - earlier) / seconds
+    return (later - earlier) / seconds if seconds > 0 and later >= earlier else None
 
 
 def _failed_rate(

@@ -10,17 +10,7 @@ from itertools import chain, count
 from typing import Any, NamedTuple
 
 from headrace.client.client import Client
-from headrace.compat.importing.entries import (
-    Entry,
-    FoundFeed,
-    FoundItem,
-    FoundQueue,
-    FoundSchedule,
-    ImportedJob,
-    ImportSource,
-    Setup,
-    SourceReader,
-)
+from headrace.compat.importing import entries
 from headrace.compat.importing.list_readers import RedisQueueReader, WorqrReader
 from headrace.compat.importing.qless_reader import QlessReader
 from headrace.compat.importing.source_server import SourceServer
@@ -40,7 +30,7 @@ from headrace.operations.schedules import read_schedule
 from headrace.operations.values import Job, read_job
 from headrace.transport.drive import Operation, drive
 
-READERS: dict[str, Callable[[ImportSource], SourceReader]] = {
+READERS: dict[str, Callable[[entries.ImportSource], entries.SourceReader]] = {
     "thoonk": ThoonkReader,
     "qless": QlessReader,
     "worqr": WorqrReader,
@@ -55,16 +45,16 @@ EntryCounts = Counter[tuple[str, str]]
 
 def open_source(
     url: str, system: str, prefix: str | None = None, queues: Iterable[str] = ()
-) -> ImportSource:
+) -> entries.ImportSource:
     """Return the source of an import. Raises InvalidArgument if the URL is invalid."""
-    return ImportSource(SourceServer(url), system, prefix, tuple(queues))
+    return entries.ImportSource(SourceServer(url), system, prefix, tuple(queues))
 
 
-def group_of(entry: Entry) -> tuple[str, str]:
+def group_of(entry: entries.Entry) -> tuple[str, str]:
     """Return the queue or feed of an entry, and the state or kind of the entry."""
-    if isinstance(entry, ImportedJob):
+    if isinstance(entry, entries.ImportedJob):
         return entry.queue, entry.source_state
-    if isinstance(entry, FoundItem):
+    if isinstance(entry, entries.FoundItem):
         return entry.feed, "items"
     return entry.queue, "recurring"
 
@@ -79,7 +69,7 @@ class ImportPlan:
     left_out: list[str] = field(default_factory=list)
 
 
-def make_plan(source: ImportSource, advance: Advance) -> ImportPlan:
+def make_plan(source: entries.ImportSource, advance: Advance) -> ImportPlan:
     """Count the entries at the source.
 
     Raises ImportRefused if the source has no data of the system.
@@ -91,7 +81,7 @@ def make_plan(source: ImportSource, advance: Advance) -> ImportPlan:
         pass
     for entry in reader.read_entries():
         plan.counts[group_of(entry)] += 1
-        if isinstance(entry, ImportedJob) and entry.depends_on:
+        if isinstance(entry, entries.ImportedJob) and entry.depends_on:
             plan.dependent_job = entry.id
         advance(1)
     plan.left_out = reader.left_out.lines()
@@ -108,7 +98,7 @@ class ImportResult:
 
 
 def import_entries(
-    client: Client, source: ImportSource, plan: ImportPlan, advance: Advance
+    client: Client, source: entries.ImportSource, plan: ImportPlan, advance: Advance
 ) -> ImportResult:
     """Import every entry that was not imported before.
 
@@ -129,8 +119,8 @@ def import_entries(
 
 
 def _planned_batches(
-    reader: SourceReader, plan: ImportPlan, advance: Advance
-) -> Iterator[list[Entry]]:
+    reader: entries.SourceReader, plan: ImportPlan, advance: Advance
+) -> Iterator[list[entries.Entry]]:
     """Yield the entries in batches; at the end, raise ImportRefused if the counts changed."""
     counts = EntryCounts()
     for batch in batches(reader.read_entries()):
@@ -153,14 +143,14 @@ def check_unchanged(planned: EntryCounts, read: EntryCounts) -> None:
         )
 
 
-def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+def batches(found: Iterable[entries.Entry]) -> Iterator[list[entries.Entry]]:
     """Split the entries into batches that are small enough for one call.
 
     All entries of a batch have the same type. All items of a batch belong to the same feed.
     """
-    batch: list[Entry] = []
+    batch: list[entries.Entry] = []
     size = 0
-    for entry in entries:
+    for entry in found:
         if batch and (
             len(batch) == BATCH or size > BATCH_BYTES or _target(batch[0]) != _target(entry)
         ):
@@ -172,20 +162,20 @@ def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield batch
 
 
-def _target(entry: Entry) -> tuple[type, str]:
-    return type(entry), entry.feed if isinstance(entry, FoundItem) else ""
+def _target(entry: entries.Entry) -> tuple[type, str]:
+    return type(entry), entry.feed if isinstance(entry, entries.FoundItem) else ""
 
 
-def _size(entry: Entry) -> int:
-    if isinstance(entry, ImportedJob):
+def _size(entry: entries.Entry) -> int:
+    if isinstance(entry, entries.ImportedJob):
         return len(entry.data) + len(entry.result or b"")
-    return len(entry.item) if isinstance(entry, FoundItem) else 0
+    return len(entry.item) if isinstance(entry, entries.FoundItem) else 0
 
 
-def import_batch(core: Core, name: str, batch: list[Entry]) -> Operation[list[ImportedId]]:
+def import_batch(core: Core, name: str, batch: list[entries.Entry]) -> Operation[list[ImportedId]]:
     """Import the new entries of a batch; return each entry's id and whether the entry is new."""
-    jobs = [entry for entry in batch if isinstance(entry, ImportedJob)]
-    items = [entry for entry in batch if isinstance(entry, FoundItem)]
+    jobs = [entry for entry in batch if isinstance(entry, entries.ImportedJob)]
+    items = [entry for entry in batch if isinstance(entry, entries.FoundItem)]
     taken: list[ImportedId] = []
     if jobs:
         taken += yield from import_jobs(core, name, jobs)
@@ -194,7 +184,7 @@ def import_batch(core: Core, name: str, batch: list[Entry]) -> Operation[list[Im
         new = yield from import_items(core, name, items[0].feed, rows)
         taken += [ImportedId(item.id, is_new) for item, is_new in zip(items, new, strict=True)]
     for entry in batch:
-        if isinstance(entry, FoundSchedule):
+        if isinstance(entry, entries.FoundSchedule):
             queue = QueueRef(core, entry.queue)
             is_new = yield from schedules.adopt_schedule(
                 queue, name, entry.import_id, entry.id, entry.data, **entry.options
@@ -213,7 +203,9 @@ class ImportedId(NamedTuple):
     is_new: bool
 
 
-def import_jobs(core: Core, name: str, jobs: Sequence[ImportedJob]) -> Operation[list[ImportedId]]:
+def import_jobs(
+    core: Core, name: str, jobs: Sequence[entries.ImportedJob]
+) -> Operation[list[ImportedId]]:
     """Import jobs in the given order; skip jobs that the import `name` has imported before.
 
     If another job already has the id of a job, the imported job gets a new id.
@@ -242,7 +234,7 @@ def import_jobs(core: Core, name: str, jobs: Sequence[ImportedJob]) -> Operation
     return (yield from in_batches(core, rows, make))
 
 
-def _spare_id(core: Core, name: str, job: ImportedJob) -> str:
+def _spare_id(core: Core, name: str, job: entries.ImportedJob) -> str:
     """Return a deterministic id on the job's shard, to use if another job has the job's id."""
     own = blake2b(f"{name}:{job.import_id}".encode(), digest_size=6).hexdigest()
     candidates = chain([id_on_same_shard(job.id, own)], (f"{own}-{number}" for number in count()))
@@ -294,11 +286,11 @@ def _check_shards(client: Client, plan: ImportPlan) -> None:
 # Create the queues and feeds, and apply the settings.
 
 
-def _set_up(client: Client, setup: Setup) -> Operation[None]:
-    if isinstance(setup, FoundQueue):
+def _set_up(client: Client, setup: entries.Setup) -> Operation[None]:
+    if isinstance(setup, entries.FoundQueue):
         queue = QueueRef(client.core, setup.name)
         yield from ensure_profile(queue, setup.profile, **setup.settings)
-    elif isinstance(setup, FoundFeed):
+    elif isinstance(setup, entries.FoundFeed):
         yield from _open_feed(client, setup)
     else:
         name, value = setup
@@ -306,7 +298,7 @@ def _set_up(client: Client, setup: Setup) -> Operation[None]:
             yield from queues.config_set(client, name, value)
 
 
-def _open_feed(client: Client, found: FoundFeed) -> Operation[None]:
+def _open_feed(client: Client, found: entries.FoundFeed) -> Operation[None]:
     is_sorted = yield from operations.make(
         client.core,
         found.name,
@@ -339,7 +331,7 @@ class ImportCheck:
 
 
 def check_import(
-    client: Client, source: ImportSource, plan: ImportPlan, advance: Advance
+    client: Client, source: entries.ImportSource, plan: ImportPlan, advance: Advance
 ) -> ImportCheck:
     """Read the source again; check that every entry is imported and waiting jobs are in order.
 
@@ -352,25 +344,29 @@ def check_import(
     return check
 
 
-def _check_batch(core: Core, name: str, batch: list[Entry], check: ImportCheck) -> Operation[None]:
+def _check_batch(
+    core: Core, name: str, batch: list[entries.Entry], check: ImportCheck
+) -> Operation[None]:
     # For an entry that was imported before, import_batch only returns the id of the entry.
     taken = yield from import_batch(core, name, batch)
     jobs: list[tuple[Job, int] | None] = [None] * len(batch)
-    if isinstance(batch[0], ImportedJob):
+    if isinstance(batch[0], entries.ImportedJob):
         jobs = yield from read_jobs(core, [answer.id for answer in taken])
     for entry, answer, job in zip(batch, taken, jobs, strict=True):
         if answer.is_new:
             queue, _ = group_of(entry)
             check.problems.append(f"{answer.id!r} of {queue!r} was missing and is imported now")
-        elif isinstance(entry, ImportedJob):
+        elif isinstance(entry, entries.ImportedJob):
             _check_job(core, entry, job, check)
-        elif isinstance(entry, FoundSchedule):
+        elif isinstance(entry, entries.FoundSchedule):
             yield from _check_schedule(core, entry, check)
         else:
             check.counts[group_of(entry)] += 1
 
 
-def _check_schedule(core: Core, found: FoundSchedule, check: ImportCheck) -> Operation[None]:
+def _check_schedule(
+    core: Core, found: entries.FoundSchedule, check: ImportCheck
+) -> Operation[None]:
     _, stored = yield from schedules.read_stored(core, found.id)
     if stored is None:
         check.changed += 1
@@ -386,7 +382,7 @@ def _check_schedule(core: Core, found: FoundSchedule, check: ImportCheck) -> Ope
 
 
 def _check_job(
-    core: Core, found: ImportedJob, here: tuple[Job, int] | None, check: ImportCheck
+    core: Core, found: entries.ImportedJob, here: tuple[Job, int] | None, check: ImportCheck
 ) -> None:
     """Check the state of a job and, if the job is waiting, its position in the queue."""
     expected = (found.state, found.attempt, found.releases or 0)
