@@ -37,7 +37,6 @@ TESTED_IN = {
     "feed_info": "ops/test_feed_make.py",
     "feed_items": "ops/test_feed_page.py",
     "feed_numbers": "ops/test_feed_insert.py",
-    "feeds": "ops/test_feed_make.py",
     "finalize": "ops/test_publish.py",
     "forget_lake": "ops/test_mark_lake.py",
     "get_schedules": "ops/test_schedule.py",

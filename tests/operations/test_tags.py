@@ -1,4 +1,4 @@
-"""job_page of a tag, and top_tags: jobs by tag, and the most frequent tags."""
+"""Tags.jobs and Tags.top: jobs by tag, and the most frequent tags."""
 
 from __future__ import annotations
 

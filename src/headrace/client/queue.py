@@ -8,8 +8,8 @@ from typing import Any
 from headrace.client.lease import AsyncLease, Lease
 from headrace.engine.call import Answer
 from headrace.engine.check import Span
+from headrace.operations import daily_totals, matching, popping, putting, queues, schedules
 from headrace.operations import jobs as job_operations
-from headrace.operations import matching, popping, putting, queues, schedules
 from headrace.operations.complete_and_pop import complete_and_pop
 from headrace.operations.method import AsyncMethods, SyncMethods, method
 from headrace.transport.drive import drive, drive_async
@@ -32,7 +32,7 @@ class QueueBase(queues.QueueRef):
     resume = method(queues.resume)
     schedule = method(schedules.schedule_queue)
     settings = method(queues.settings)
-    stats = method(queues.stats)
+    stats = method(daily_totals.stats)
 
 
 class Queue(QueueBase, SyncMethods):

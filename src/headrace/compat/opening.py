@@ -25,7 +25,6 @@ from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
 from headrace.operations.jobs import queue_jobs
 from headrace.operations.method import AnyOperation, AsyncMethods, SyncMethods
-from headrace.operations.paging import all_items
 from headrace.operations.protocols import QueueLike
 from headrace.operations.queues import configure
 from headrace.operations.requests import ask_one, raw
@@ -161,11 +160,13 @@ def ensure_profile(queue: QueueLike, profile: str, **settings: Value) -> Operati
 
 def all_jobs(queue: QueueLike, state: str, size: int = PAGE) -> Operation[list[Job]]:
     """Return all jobs of a queue that are in one state."""
-
-    def read(**page: int) -> Operation[list[Job]]:
-        return (yield from queue_jobs(queue, state, **page)).jobs
-
-    return (yield from all_items(read, size=size))
+    found: list[Job] = []
+    offset, total = 0, 1
+    while offset < total:
+        page = yield from queue_jobs(queue, state, offset=offset, count=size)
+        found += page.jobs
+        offset, total = offset + size, page.total
+    return found
 
 
 class RunningJob(NamedTuple):

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from headrace.engine.call import Call, build, feed_answer
+from headrace.engine import keys
+from headrace.engine.call import Arg, build, feed_answer
 from headrace.engine.check import PAGE, choice, free_text, listed, page, text, whole
 from headrace.engine.timestamps import moment
 from headrace.errors import FeedNotFound, InvalidArgument, ServerUnavailable
@@ -16,12 +17,13 @@ from headrace.feeds.values import FeedCounts, FeedSettings
 from headrace.operations.batches import Row, chunks
 from headrace.operations.core import Core
 from headrace.operations.ids import new_ids, new_nonce
-from headrace.operations.paging import all_items
+from headrace.operations.paging import first_names
 from headrace.operations.protocols import ClientLike, FeedLike
 from headrace.operations.putting import encoded
 from headrace.operations.queues import text_map
-from headrace.operations.requests import ask_all, ask_one
+from headrace.operations.requests import ask_one, raw
 from headrace.transport.drive import Operation
+from headrace.transport.transport import Command
 
 LONGEST_FEED = 10**9
 
@@ -36,8 +38,11 @@ def kind_of(feed: FeedLike) -> str:
     return "sorted" if feed.sorted else "plain"
 
 
-def ask_feed(feed: FeedLike, call: Call[Any]) -> Operation[Any]:
-    """Make a call on the shard of the feed."""
+def ask_feed(
+    feed: FeedLike, op: str, rows: Sequence[tuple[Arg, ...]] = (), **args: Arg
+) -> Operation[Any]:
+    """Call a script for the feed. Raises a FeedError if the script refuses the call."""
+    call = build(op, feed_answer(feed.name), rows, feed=feed.name, **args)
     return (yield from ask_one(feed.core, feed.core.shard_of(feed.name), call))
 
 
@@ -95,16 +100,13 @@ def configure(
 
         news.configure(max_length=1000, about="what is new")
     """
-    call = build(
-        "feed_configure",
-        feed_answer(feed.name),
-        feed=feed.name,
-        kind=kind_of(feed),
-        nonce=new_nonce(),
-        instance=feed.core.instance,
-        **_config(feed.core, kind_of(feed), max_length, about),
-    )
-    while not (yield from ask_feed(feed, call)):
+    kind, nonce, instance = kind_of(feed), new_nonce(), feed.core.instance
+    config = _config(feed.core, kind, max_length, about)
+    while not (
+        yield from ask_feed(
+            feed, "feed_configure", kind=kind, nonce=nonce, instance=instance, **config
+        )
+    ):
         pass
 
 
@@ -113,8 +115,7 @@ def delete(feed: FeedLike) -> Operation[None]:
 
     Raises FeedNotFound if the feed does not exist.
     """
-    call = build("feed_delete", feed_answer(feed.name), feed=feed.name, instance=feed.core.instance)
-    yield from ask_feed(feed, call)
+    yield from ask_feed(feed, "feed_delete", instance=feed.core.instance)
 
 
 # Publish, move, retract.
@@ -197,7 +198,7 @@ def publish(
     else:
         item_id = text("id", id, feed.core.limits.name)
         _check_reference((item_id,), place)
-    yield from ask_feed(feed, _publish_call(feed, [(item_id, payload)], place, touch=touch))
+    yield from _publish(feed, [(item_id, payload)], place, touch=touch)
     return item_id
 
 
@@ -229,7 +230,7 @@ def publish_many(
     for first_row in range(0, len(given), limits.batch):
         rows = given[first_row : first_row + limits.batch]
         try:
-            yield from ask_feed(feed, _publish_call(feed, rows, place, touch=touch))
+            yield from _publish(feed, rows, place, touch=touch)
         except ServerUnavailable as error:
             error.maybe_done = error.maybe_done or first_row > 0
             raise
@@ -238,29 +239,24 @@ def publish_many(
     return [one for one, _ in given]
 
 
-def _publish_call(
+def _publish(
     feed: FeedLike, rows: Sequence[tuple[str, bytes]], place: FeedPlace, *, touch: bool
-) -> Call[Any]:
-    decode = feed_answer(feed.name)
+) -> Operation[None]:
+    nonce = new_nonce()
     if feed.sorted:
-        return build(
-            "feed_insert",
-            decode,
-            rows,
-            feed=feed.name,
-            at_place=place.where,
-            reference=place.reference,
-            nonce=new_nonce(),
+        where, reference = place
+        yield from ask_feed(
+            feed, "feed_insert", rows, at_place=where, reference=reference, nonce=nonce
         )
-    return build("feed_publish", decode, rows, feed=feed.name, touch=int(touch), nonce=new_nonce())
+    else:
+        yield from ask_feed(feed, "feed_publish", rows, touch=int(touch), nonce=nonce)
 
 
 def _new_ids(feed: FeedLike, count: int) -> Operation[list[str]]:
     """Return new ids; the ids of a sorted feed are numbers that the server reserves."""
     if not feed.sorted or count == 0:
         return list(new_ids(count))
-    call = build("feed_numbers", feed_answer(feed.name), feed=feed.name, count=count)
-    last = yield from ask_feed(feed, call)
+    last = yield from ask_feed(feed, "feed_numbers", count=count)
     return [str(number) for number in range(last - count + 1, last + 1)]
 
 
@@ -288,15 +284,8 @@ def move(
     if len(rows) > PAGE:
         raise InvalidArgument(f"one call can move at most {PAGE} items, not {len(rows)}")
     if rows:
-        call = build(
-            "feed_move",
-            feed_answer(feed.name),
-            rows,
-            feed=feed.name,
-            at_place=place.where,
-            reference=place.reference,
-        )
-        yield from ask_feed(feed, call)
+        where, reference = place
+        yield from ask_feed(feed, "feed_move", rows, at_place=where, reference=reference)
 
 
 def retract(feed: FeedLike, *ids: str) -> Operation[list[str]]:
@@ -311,9 +300,7 @@ def retract(feed: FeedLike, *ids: str) -> Operation[list[str]]:
     found: list[str] = []
     # Without ids, make one empty call, so that a missing feed raises FeedNotFound.
     for part in chunks(rows, feed.core.limits.batch) or [[]]:
-        answers = yield from ask_feed(
-            feed, build("feed_retract", feed_answer(feed.name), part, feed=feed.name)
-        )
+        answers = yield from ask_feed(feed, "feed_retract", part)
         found += [str(row[0]) for row, there in zip(part, answers, strict=True) if there]
     return found
 
@@ -365,16 +352,16 @@ def _page(
     if order is not None:
         choice("order", order, (backward, forward))
     offset, count = page(offset, count)
-    call = build(
-        "feed_page",
-        feed_answer(feed.name),
-        feed=feed.name,
-        backward=int(order == backward or (order is None and not feed.sorted)),
-        offset=offset,
-        count=count,
-        with_items=int(with_items),
+    return (
+        yield from ask_feed(
+            feed,
+            "feed_page",
+            backward=int(order == backward or (order is None and not feed.sorted)),
+            offset=offset,
+            count=count,
+            with_items=int(with_items),
+        )
     )
-    return (yield from ask_feed(feed, call))
 
 
 def item(feed: FeedLike, id: str | None = None) -> Operation[Any]:  # noqa: A002
@@ -403,10 +390,7 @@ def has(feed: FeedLike, id: str) -> Operation[bool]:  # noqa: A002
 
 
 def _items(feed: FeedLike, ids: tuple[str, ...]) -> Operation[list[bytes | None]]:
-    call: Call[Any] = build(
-        "feed_items", feed_answer(feed.name), _id_rows(feed, ids), feed=feed.name
-    )
-    return list((yield from ask_feed(feed, call)))
+    return list((yield from ask_feed(feed, "feed_items", _id_rows(feed, ids))))
 
 
 class FeedInfo(NamedTuple):
@@ -483,26 +467,12 @@ def feeds(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operation
     """
     core = client.core
     offset, count = page(offset, count)
-    if core.shards == 1:
-        found = yield from _feeds_of(core, 0, offset, count)
-        return [name for _, name in found]
-    every: list[tuple[float, str]] = []
-    for shard in range(core.shards):
-        every += yield from all_items(_feeds_of, core, shard, end=offset + count)
-    return [name for _, name in sorted(every)[offset : offset + count]]
-
-
-def _feeds_of(
-    core: Core, shard: int, offset: int, count: int
-) -> Operation[list[tuple[float, str]]]:
-    def decode(reply: list[Any]) -> list[tuple[float, str]]:
-        names, made = reply[1][::2], reply[1][1::2]
-        return [(float(at), name.decode()) for name, at in zip(names, made, strict=True)]
-
-    return (yield from ask_one(core, shard, build("feeds", decode, offset=offset, count=count)))
+    return (yield from first_names(core, keys.FEEDS, offset, count))
 
 
 def changes(core: Core) -> Operation[list[int]]:
     """Return the number of feed changes on each shard."""
-    call: Call[int] = build("feeds", lambda reply: int(reply[0]), offset=0, count=1)
-    return (yield from ask_all(core, call))
+    commands: list[Command] = [
+        (shard, ("HGET", core.key(shard, keys.LOG), "changes")) for shard in range(core.shards)
+    ]
+    return [int(number or 0) for number in (yield from raw(core, commands))]

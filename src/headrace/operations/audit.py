@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any
 
+from headrace.engine import keys
 from headrace.engine.call import Call, build
 from headrace.engine.states import STATES
-from headrace.operations.batches import Row, chunks
+from headrace.operations.batches import chunks
 from headrace.operations.core import Core
 from headrace.operations.event_log import read_log
-from headrace.operations.paging import all_pages
+from headrace.operations.paging import all_pages, names_by_shard, pages_of_script
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import all_queues, text_map
 from headrace.operations.requests import ask, ask_one
-from headrace.operations.tags import top_of_shards
 from headrace.operations.values import Audit
 from headrace.transport.drive import Operation
 
@@ -124,19 +123,18 @@ def _audit_state(
 def _audit_links(core: Core, shard: int, ids: list[bytes]) -> Operation[list[str]]:
     problems: dict[str, None] = {}
     for part in chunks(ids, JOBS_PER_LINK_CHECK):
-        read = partial(_audit_call, core, shard, "audit_links", [(job_id,) for job_id in part])
+        rows = [(job_id,) for job_id in part]
         # The first value of a page is 1 if another page follows, otherwise 0.
-        pages = yield from all_pages(
-            read, size=LINKS_PER_CALL, length=lambda page: LINKS_PER_CALL * page[0]
+        pages = yield from pages_of_script(
+            core,
+            shard,
+            "audit_links",
+            rows,
+            size=LINKS_PER_CALL,
+            length=lambda page: LINKS_PER_CALL * page[0],
         )
         problems |= dict.fromkeys(fault(row) for _, *faults in pages for row in faults)
     return list(problems)
-
-
-def _audit_call(
-    core: Core, shard: int, op: str, rows: Sequence[Row] = (), **args: Any
-) -> Operation[list[Any]]:
-    return (yield from ask_one(core, shard, build(op, list, rows, **args)))
 
 
 def _suspects(core: Core, shard: int, queue: str) -> Operation[list[str]]:
@@ -150,7 +148,7 @@ def _suspects(core: Core, shard: int, queue: str) -> Operation[list[str]]:
         ids = {event.job_id for event in found if event.queue == queue}
         if ids:
             rows = [(job_id,) for job_id in sorted(ids)]
-            faults = yield from _audit_call(core, shard, "audit_jobs", rows)
+            faults = yield from ask_one(core, shard, build("audit_jobs", list, rows))
             if faults:
                 return [fault(row) for row in faults]
         if len(found) < PAGE:
@@ -167,7 +165,7 @@ def audit_tags(core: Core, shard: int) -> Operation[list[str]]:
     """Return the faults in the tag index of a shard."""
 
     def read(*, offset: int, count: int) -> Operation[dict[str, int]]:
-        return (yield from top_of_shards(core, [shard], 0, offset, count))[0]
+        return (yield from names_by_shard(core, [shard], keys.TAGS, offset, 0, count))[0]
 
     problems: list[str] = []
     for name in chain.from_iterable((yield from all_pages(read, size=PAGE))):
@@ -176,8 +174,9 @@ def audit_tags(core: Core, shard: int) -> Operation[list[str]]:
 
 
 def _audit_tag(core: Core, shard: int, name: str) -> Operation[list[str]]:
-    read = partial(_audit_call, core, shard, "audit_tag", tag=name)
-    pages = yield from all_pages(read, size=PAGE, length=itemgetter(0))
+    pages = yield from pages_of_script(
+        core, shard, "audit_tag", args={"tag": name}, size=PAGE, length=itemgetter(0)
+    )
     problems = [fault(row) for page in pages for row in page[3:]]
     _, counted, indexed, *_ = pages[-1]
     if counted != indexed:

@@ -5,7 +5,7 @@ The bulk retry and the bulk cancel process the jobs oldest first, in steps of bo
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,19 +19,18 @@ from headrace.engine.check import LONGEST_MS, Span, milliseconds, page, text, wh
 from headrace.engine.settings import rate_to_wire
 from headrace.engine.timestamps import EPOCH
 from headrace.errors import InvalidArgument, ServerUnavailable
-from headrace.operations.batches import in_batches
+from headrace.operations.batches import chunks, in_batches
 from headrace.operations.core import Core
 from headrace.operations.ids import new_nonce
-from headrace.operations.jobs import page_of_failed
-from headrace.operations.paging import all_items, page_call
+from headrace.operations.jobs import jobs, page_of_failed
+from headrace.operations.paging import MOST_NAMES, all_items, counts_of_names
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import queues
-from headrace.operations.requests import ask, ask_all
+from headrace.operations.requests import ask, raw
 from headrace.operations.values import Bulk, FailureGroup, Page
 from headrace.transport.drive import Operation
+from headrace.transport.transport import Command
 
-# The maximum number of failure types to read from each shard, most frequent first.
-MOST_TYPES = 10_000
 STEP = 500
 NEVER = 2**53
 MOST_GROUPS = 100
@@ -54,19 +53,14 @@ def failure_counts(
         for failure, jobs in client.failures.counts().items():
             print(failure, jobs)
     """
-    core = client.core
-    offset, count = page(offset, count)
-    # Read all types from each shard: a type that is frequent in total may be rare on each shard.
-    call = build("failures", list, offset=0, count=MOST_TYPES)
-    return ranked_failures((yield from ask_all(core, call)), offset, count)
+    return (yield from frequent_failures(client.core, *page(offset, count)))
 
 
-def ranked_failures(replies: Sequence[list[bytes]], offset: int, count: int) -> dict[str, int]:
-    """Sum the counts of failure types over all shards; return a page, most frequent first."""
-    totals = Counter[str]()
-    for reply in replies:
-        for kind, times in zip(reply[::2], reply[1::2], strict=True):
-            totals[kind.decode()] += int(times)
+def frequent_failures(
+    core: Core, offset: int, count: int, *, most: int = MOST_NAMES
+) -> Operation[dict[str, int]]:
+    """Return a page of the failure types, of the `most` most frequent types of each shard."""
+    totals = yield from counts_of_names(core, keys.FAILURE_TYPES, most=most)
     ranked = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
     return dict(ranked[offset : offset + count])
 
@@ -95,32 +89,33 @@ def failure_groups(
         for group in client.failures.groups():
             print(group.type, group.count, group.message)
     """
-    core = client.core
     whole("count", count, 1, MOST_GROUPS)
     totals = yield from failure_counts(client, offset=offset, count=count)
-    calls: list[tuple[int, Call[Page]]] = [
-        (shard, page_call(core, keys.failures, kind, 0, 1, newest_first=True))
-        for kind in totals
+    newest = yield from newest_failures(client.core, list(totals))
+    found = yield from jobs(client, [job_id for _, job_id in newest.values()])
+    by_id = {job.id: job for job in found}
+    # A type is left out if its newest job was retried or cancelled after the jobs were counted.
+    return [
+        FailureGroup(kind, totals[kind], failure.at, failure.message, job.queue or "", job.id)
+        for kind, (_, job_id) in newest.items()
+        if (job := by_id.get(job_id)) is not None and (failure := job.failure) is not None
+    ]
+
+
+def newest_failures(core: Core, types: Sequence[str]) -> Operation[dict[str, tuple[float, str]]]:
+    """Return the time of the newest failure of each type, in milliseconds, and the job's id."""
+    commands: list[Command] = [
+        (shard, ("ZRANGE", core.key(shard, keys.failures(kind)), 0, 0, "REV", "WITHSCORES"))
+        for kind in types
         for shard in range(core.shards)
     ]
-    pages = (yield from ask(core, calls)) if calls else []
-    return [
-        group
-        for at, (kind, total) in enumerate(totals.items())
-        for group in _group(kind, total, pages[at * core.shards : (at + 1) * core.shards])
-    ]
-
-
-def _group(kind: str, total: int, pages: list[Page]) -> Iterator[FailureGroup]:
-    found = [
-        (job.failure.at, job.id, job.queue or "", job.failure.message)
-        for page in pages
-        for job in page.jobs
-        if job.failure is not None
-    ]
-    # `found` is empty if all jobs of this type were retried or cancelled after they were counted.
-    for at, job_id, queue, message in sorted(found)[-1:]:
-        yield FailureGroup(kind, total, at, message, queue, job_id)
+    rows = (yield from raw(core, commands)) if commands else []
+    found = {}
+    for kind, by_shard in zip(types, chunks(rows, core.shards), strict=True):
+        newest = [(float(row[1]), row[0].decode()) for row in by_shard if row]
+        if newest:
+            found[kind] = max(newest)
+    return found
 
 
 def retry_failed(

@@ -32,7 +32,7 @@ from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
 from headrace.operations.ids import new_nonce
-from headrace.operations.paging import ids_of_page, page_call
+from headrace.operations.paging import ids_of_page
 from headrace.operations.popping import SAFETY_POLL
 from headrace.operations.protocols import ClientLike, QueueLike
 from headrace.operations.requests import ask_one, check_permission, unchanged
@@ -279,16 +279,10 @@ def page_of_jobs(
 ) -> Operation[Page]:
     """Return a page of the jobs in a sorted set; `listed_in` is the role and name of the set.
 
-    `bounds` are the offset and the count. If the namespace has one shard, one call reads the page.
-    Otherwise the operation first reads and merges the ids of all shards, and then reads the jobs.
-    The page omits jobs that left the set between the two reads: `is_listed` returns False for them.
+    `bounds` are the offset and the count. The operation first reads the ids, and then the jobs. The
+    page omits jobs that left the set between the two reads: `is_listed` returns False for them.
     """
-    core = client.core
-    offset, count = bounds
-    if core.shards == 1:
-        call = page_call(core, *listed_in, offset, count, newest_first=newest_first)
-        return (yield from ask_one(core, 0, call))
-    total, ids = yield from ids_of_page(core, *listed_in, offset, count, newest_first=newest_first)
+    total, ids = yield from ids_of_page(client.core, *listed_in, *bounds, newest_first=newest_first)
     return Page(total, [job for job in (yield from jobs(client, ids)) if is_listed(job)])
 
 

@@ -10,27 +10,25 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Any
 
 from headrace.engine import keys
-from headrace.engine.call import Call, build
+from headrace.engine.call import build
 from headrace.engine.events import entry_number
 from headrace.engine.record import decode_record, name_in
-from headrace.engine.statistics import Series
+from headrace.engine.statistics import Stats
 from headrace.operations.batches import chunks
 from headrace.operations.core import Core
-from headrace.operations.failures import ranked_failures
-from headrace.operations.queues import all_queues, merged_day, summed, text_map
-from headrace.operations.requests import ask, raw
+from headrace.operations.daily_totals import daily_totals, merged_stats
+from headrace.operations.failures import frequent_failures, newest_failures
+from headrace.operations.queues import all_queues, counts_of, text_map
+from headrace.operations.requests import ask_all, raw
 from headrace.operations.sessions import merged_workers
 from headrace.operations.values import Counts, Worker
 from headrace.transport.drive import Operation, Send
 from headrace.transport.transport import Command
 
-# The maximum number of queues in one snapshot, and in one call of a script. The second number is
-# smaller, because a script blocks the server while it runs.
+# The maximum number of queues in one snapshot.
 QUEUES = 200
-QUEUES_PER_SCRIPT = 50
 WORKERS = 100
 # The maximum number of failure types to read from each shard, and in a snapshot.
 TYPES_PER_SHARD = 100
@@ -55,27 +53,17 @@ class ServerInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class DayTotals:
-    """The statistics of a queue for the current UTC day; `number` counts days from 1970-01-01."""
-
-    number: int
-    failures: int
-    retries: int
-    wait: Series
-    run: Series
-
-
-@dataclass(frozen=True, slots=True)
 class QueueSnapshot:
     """One queue. `today` and `front` are set only if the queue was read in detail.
 
-    `books` are the counters that the audit checks. `front` is the time when the job at the front of
-    the queue began to wait, in milliseconds since 1970.
+    `books` are the counters that the audit checks. `today` has the statistics of the current UTC
+    day. `front` is the time when the job at the front of the queue began to wait, in milliseconds
+    since 1970.
     """
 
     counts: Counts
     books: Mapping[str, int] = field(default_factory=dict)
-    today: DayTotals | None = None
+    today: Stats | None = None
     front: int | None = None
 
 
@@ -122,53 +110,35 @@ def snapshot(
     every = yield from all_queues(core)
     names = every[offset : offset + count]
     chosen = [name for name in names if detailed is None or name in detailed]
-    workers, types, counts, days = yield from _run_scripts(core, names, chosen)
-    reads = yield from _read_keys(core, names, chosen, list(types))
+    counts = yield from counts_of(core, names)
+    totals = yield from daily_totals(core, chosen)
+    workers = yield from ask_all(core, build("workers", list, offset=0, count=WORKERS))
+    types = yield from frequent_failures(core, 0, FAILURE_TYPES, most=TYPES_PER_SHARD)
+    newest = yield from newest_failures(core, list(types))
+    reads = yield from _read_keys(core, names, chosen)
     sessions, since = yield from _read_by_time(core, reads)
     return NamespaceSnapshot(
         at=reads.at,
         server=server,
         queues={
-            name: QueueSnapshot(counts[name], reads.books[name], days.get(name), since.get(name))
+            name: QueueSnapshot(
+                counts=counts[name],
+                books=reads.books[name],
+                today=merged_stats(name, totals[name], counts[name].failed)
+                if name in totals
+                else None,
+                front=since.get(name),
+            )
             for name in names
         },
         queue_count=len(every),
-        workers=workers,
+        workers=merged_workers(chain.from_iterable(workers)),
         sessions=sessions,
-        failures=[FailureCount(kind, n, reads.newest.get(kind)) for kind, n in types.items()],
+        failures=[
+            FailureCount(kind, number, newest[kind][0] if kind in newest else None)
+            for kind, number in types.items()
+        ],
         logs=reads.logs,
-    )
-
-
-def _run_scripts(
-    core: Core, names: Sequence[str], detailed: Sequence[str]
-) -> Operation[tuple[list[Worker], dict[str, int], dict[str, Counts], dict[str, DayTotals]]]:
-    """Run the scripts for workers, failures, counts and statistics in one round trip."""
-    parts = chunks(names, QUEUES_PER_SCRIPT)
-    calls: list[Call[Any]] = [
-        build("workers", list, offset=0, count=WORKERS),
-        build("failures", list, offset=0, count=TYPES_PER_SHARD),
-        *(build("counts", list, [(name,) for name in part]) for part in parts),
-        *(build("stats", list, queue=name, day=-1) for name in detailed),
-    ]
-    shards = range(core.shards)
-    replies = yield from ask(core, [(shard, call) for call in calls for shard in shards])
-    by_call = [replies[at : at + core.shards] for at in range(0, len(replies), core.shards)]
-    counts = {
-        name: summed([reply[at] for reply in by_shard])
-        for part, by_shard in zip(parts, by_call[2:], strict=False)
-        for at, name in enumerate(part)
-    }
-    statistics = by_call[2 + len(parts) :]
-    days = {
-        name: DayTotals(number=int(by_shard[0][0]), **merged_day(by_shard))
-        for name, by_shard in zip(detailed, statistics, strict=True)
-    }
-    return (
-        merged_workers(chain.from_iterable(by_call[0])),
-        ranked_failures(by_call[1], 0, FAILURE_TYPES),
-        counts,
-        days,
     )
 
 
@@ -179,13 +149,10 @@ class _KeyReads:
     at: float
     books: dict[str, dict[str, int]]
     fronts: dict[str, list[tuple[int, str]]]
-    newest: dict[str, float]
     logs: list[LogState]
 
 
-def _read_keys(
-    core: Core, names: Sequence[str], detailed: Sequence[str], types: Sequence[str]
-) -> Operation[_KeyReads]:
+def _read_keys(core: Core, names: Sequence[str], detailed: Sequence[str]) -> Operation[_KeyReads]:
     """Read keys of all shards without a script, in one round trip."""
     shards = range(core.shards)
 
@@ -197,32 +164,22 @@ def _read_keys(
         everywhere("HGETALL", [keys.LAKES]),
         everywhere("HGETALL", map(keys.books, names)),
         everywhere("ZRANGE", map(keys.waiting, detailed), "0", "0"),
-        everywhere("ZREVRANGE", map(keys.failures, types), "0", "0", "WITHSCORES"),
     ]
     replies = iter((yield from raw(core, [(0, ("TIME",)), *chain.from_iterable(parts)])))
     at = read_time(next(replies))
-    logs, lakes, books, fronts, newest = (list(islice(replies, len(part))) for part in parts)
+    logs, lakes, books, fronts = (list(islice(replies, len(part))) for part in parts)
     return _KeyReads(
         at=at,
-        books={name: _summed(rows) for name, rows in _by_name(core, names, books)},
+        books={
+            name: _summed(rows)
+            for name, rows in zip(names, chunks(books, core.shards), strict=True)
+        },
         fronts={
             name: [(shard, name_in(row[0])) for shard, row in enumerate(rows) if row]
-            for name, rows in _by_name(core, detailed, fronts)
-        },
-        newest={
-            kind: max(float(row[1]) for row in rows if row)
-            for kind, rows in _by_name(core, types, newest)
-            if any(rows)
+            for name, rows in zip(detailed, chunks(fronts, core.shards), strict=True)
         },
         logs=[_log(log, marks) for log, marks in zip(logs, lakes, strict=True)],
     )
-
-
-def _by_name(
-    core: Core, names: Sequence[str], rows: Sequence[Any]
-) -> Iterable[tuple[str, Sequence[Any]]]:
-    for at, name in enumerate(names):
-        yield name, rows[at * core.shards : (at + 1) * core.shards]
 
 
 def _summed(rows: Sequence[list[bytes]]) -> dict[str, int]:

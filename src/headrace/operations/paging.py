@@ -1,24 +1,26 @@
-"""Read one page of jobs, or all pages of any operation that returns pages."""
+"""Read one page of the ids in a sorted set, or all pages of any operation that returns pages."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sized
-from functools import partial
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from heapq import merge
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from headrace.engine.call import Call, build
+from headrace.engine.call import Arg, Call, build
 from headrace.engine.check import PAGE
 from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
-from headrace.operations.requests import ask_one
-from headrace.operations.values import Page, read_job
+from headrace.operations.requests import ask_one, raw
 from headrace.transport.drive import Operation
 
 # With several shards, the offset plus the count of a page must not exceed this number.
 LAST_POSITION = 100_000
+# The maximum number of names to read from each shard. Rare names are read too, because a name that
+# is rare on each shard may be frequent in total.
+MOST_NAMES = 10_000
 
 Entry = tuple[tuple[float, int], str]
 AnyPage = TypeVar("AnyPage", bound=Sized)
@@ -28,16 +30,18 @@ def all_pages(
     read: Callable[..., Operation[AnyPage]],
     *args: Any,
     size: int = PAGE,
+    start: int = 0,
     end: int = sys.maxsize,
     length: Callable[[AnyPage], int] = len,
 ) -> Operation[list[AnyPage]]:
-    """Call an operation for one page after the other, up to item `end`, and return the pages.
+    """Call an operation for one page after the other, and return the pages.
 
-    `size` is the maximum count per call. `length` returns the number of items on a page. A page
-    with fewer items than the count is the last page.
+    The pages have the items from item `start` up to item `end`, at most `size` items per call.
+    `length` returns the number of items on a page. A page with fewer items than the count is the
+    last page.
     """
     pages: list[AnyPage] = []
-    offset = 0
+    offset = start
     while True:
         count = min(size, end - offset)
         page = yield from read(*args, offset=offset, count=count)
@@ -55,23 +59,21 @@ def all_items(
     return [each for page in pages for each in (page.items() if isinstance(page, dict) else page)]
 
 
-def page_call(
-    core: Core, role: str, name: str, offset: int, count: int, *, newest_first: bool
-) -> Call[Page]:
-    """Return a call that reads a page of jobs from one shard."""
+def pages_of_script(
+    core: Core,
+    shard: int,
+    op: str,
+    rows: Sequence[tuple[Arg, ...]] = (),
+    args: Mapping[str, Arg] | None = None,
+    **pages: Any,
+) -> Operation[list[list[Any]]]:
+    """Call a script for one page after the other, and return the replies; see `all_pages`."""
 
-    def decode(reply: list[Any]) -> Page:
-        return Page(reply[0], [read_job(core.codec, described) for described in reply[1:]])
+    def read(*, offset: int, count: int) -> Operation[list[Any]]:
+        call: Call[list[Any]] = build(op, list, rows, offset=offset, count=count, **(args or {}))
+        return (yield from ask_one(core, shard, call))
 
-    return build(
-        "job_page",
-        decode,
-        role=role,
-        name=name,
-        newest_first=int(newest_first),
-        offset=offset,
-        count=count,
-    )
+    return (yield from all_pages(read, **pages))
 
 
 def ids_of_page(
@@ -81,36 +83,74 @@ def ids_of_page(
 
     Every shard returns its ids up to the end of the page, in steps that do not keep the server busy
     for long. Merging these ids preserves the order of each shard, so pages do not overlap and do
-    not omit jobs.
+    not omit jobs. A single shard returns only the ids of the page.
     """
+    start = offset if core.shards == 1 else 0
     end = offset + count
-    if end > LAST_POSITION:
+    if end - start > LAST_POSITION:
         raise InvalidArgument(
             f"with several shards, offset + count must be at most {LAST_POSITION}, not {end}"
         )
+    args: dict[str, Arg] = {"role": role, "name": name, "newest_first": int(newest_first)}
     total = 0
     ids_by_shard = []
-    read = partial(_page_of_ids, core, role, name, newest_first=newest_first)
     for shard in range(core.shards):
-        pages = yield from all_pages(read, shard, end=end, length=lambda page: len(page[1]))
+        pages = yield from pages_of_script(
+            core, shard, "list_ids", args=args, start=start, end=end, length=_entry_count
+        )
         total += pages[-1][0]
-        ids_by_shard.append(chain.from_iterable(ids for _, ids in pages))
+        ids_by_shard.append(chain.from_iterable(map(_entries, pages)))
     merged = merge(*ids_by_shard, key=lambda entry: entry[0], reverse=newest_first)
-    return total, [job_id for _, job_id in islice(merged, offset, end)]
+    return total, [job_id for _, job_id in islice(merged, offset - start, end - start)]
 
 
-def _page_of_ids(
-    core: Core, role: str, name: str, shard: int, offset: int, count: int, *, newest_first: bool
-) -> Operation[tuple[int, list[Entry]]]:
-    call: Call[list[Any]] = build(
-        "list_ids",
-        list,
-        role=role,
-        name=name,
-        newest_first=int(newest_first),
-        offset=offset,
-        count=count,
+def _entry_count(page: list[Any]) -> int:
+    return len(page) // 3
+
+
+def _entries(page: list[Any]) -> list[Entry]:
+    rows = zip(page[1::3], page[2::3], page[3::3], strict=True)
+    return [((float(score), put_at), job_id.decode()) for job_id, score, put_at in rows]
+
+
+def counts_of_names(
+    core: Core, key: str, *, least: int = 1, most: int = MOST_NAMES
+) -> Operation[Counter[str]]:
+    """Return the names in a sorted set with their numbers of jobs, summed over the shards.
+
+    The operation reads the `most` most frequent names with at least `least` jobs from each shard.
+    """
+    totals = Counter[str]()
+    for found in (yield from names_by_shard(core, range(core.shards), key, 0, least, most)):
+        totals.update(found)
+    return totals
+
+
+def names_by_shard(
+    core: Core, shards: Iterable[int], key: str, offset: int, least: int, count: int
+) -> Operation[list[dict[str, int]]]:
+    """Return a page of a sorted set on each shard: names with their numbers of jobs."""
+    words = ("+inf", least, "BYSCORE", "REV", "LIMIT", offset, count, "WITHSCORES")
+    replies = yield from raw(
+        core, [(shard, ("ZRANGE", core.key(shard, key), *words)) for shard in shards]
     )
-    total, *found = yield from ask_one(core, shard, call)
-    rows = zip(found[::3], found[1::3], found[2::3], strict=True)
-    return total, [((float(score), put), job_id.decode()) for job_id, score, put in rows]
+    return [
+        {name.decode(): int(times) for name, times in zip(reply[::2], reply[1::2], strict=True)}
+        for reply in replies
+    ]
+
+
+def first_names(core: Core, key: str, offset: int, count: int) -> Operation[list[str]]:
+    """Return a page of the names in a sorted set, sorted by their lowest score on any shard."""
+    start = offset if core.shards == 1 else 0
+    words = (start, offset + count - 1, "WITHSCORES")
+    replies = yield from raw(
+        core, [(shard, ("ZRANGE", core.key(shard, key), *words)) for shard in range(core.shards)]
+    )
+    order: dict[str, float] = {}
+    for reply in replies:
+        for name, score in zip(reply[::2], reply[1::2], strict=True):
+            at = float(score)
+            order[name.decode()] = min(at, order.get(name.decode(), at))
+    names = sorted(order, key=lambda name: (order[name], name))
+    return names[offset - start : offset - start + count]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.engine import keys
 from headrace.engine.call import build, optional, queue_answer
-from headrace.engine.check import EPOCH, choice, day_number, page, text
+from headrace.engine.check import choice, page, text
 from headrace.engine.settings import PROFILES, SETTINGS, Value, default, from_wire, known, to_wire
-from headrace.engine.statistics import Stats, merged, read_series
 from headrace.errors import InvalidArgument, QueueNotFound
+from headrace.operations.batches import chunks
 from headrace.operations.core import Core
-from headrace.operations.paging import all_items
+from headrace.operations.paging import all_items, first_names
 from headrace.operations.protocols import ClientLike, QueueLike
 from headrace.operations.requests import ask, ask_all, ask_one, raw
 from headrace.operations.values import Counts
@@ -23,6 +22,8 @@ DELETE_AT_MOST = 500
 SHARED_LIMITS = {"concurrency", "rate"}
 # The number of queue names to read per round trip.
 LISTED = 1000
+# The number of queues to count per call. A longer call would keep the server busy for too long.
+COUNTED_PER_CALL = 50
 
 
 def on_all_shards(core: Core, call: Any) -> Operation[list[Any]]:
@@ -126,14 +127,19 @@ def counts(queue: QueueLike) -> Operation[Counts]:
         counts = queue.counts()
         print(counts.waiting, counts.running, counts.failed)
     """
-    core = queue.core
-    call = build("counts", list, [(queue.name,)])
-    replies = yield from ask_all(core, call)
-    return summed([reply[0] for reply in replies])
+    return (yield from counts_of(queue.core, [queue.name]))[queue.name]
 
 
-def summed(rows: list[list[int]]) -> Counts:
-    """Return the counts of a queue, summed over the shards."""
+def counts_of(core: Core, names: Sequence[str]) -> Operation[dict[str, Counts]]:
+    """Return the counts of queues, summed over the shards."""
+    found: dict[str, Counts] = {}
+    for part in chunks(names, COUNTED_PER_CALL):
+        replies = yield from ask_all(core, build("counts", list, [(name,) for name in part]))
+        found |= zip(part, map(_summed, zip(*replies, strict=True)), strict=True)
+    return found
+
+
+def _summed(rows: Iterable[list[int]]) -> Counts:
     _, paused, late, due, *states = (sum(column) for column in zip(*rows, strict=True))
     waiting, scheduled, blocked, running, failed, complete = states
     return Counts(
@@ -162,57 +168,12 @@ def queues(
             print(name, counts.waiting, counts.running)
     """
     core = client.core
-    names = yield from queue_names(core, *page(offset, count))
-    if not names:
-        return {}
-    call = build("counts", list, [(name,) for name in names])
-    replies = yield from ask_all(core, call)
-    return {name: summed([reply[at] for reply in replies]) for at, name in enumerate(names)}
+    return (yield from counts_of(core, (yield from queue_names(core, *page(offset, count)))))
 
 
 def queue_names(core: Core, offset: int, count: int) -> Operation[list[str]]:
     """Return the names of queues in the order of their earliest use on any shard."""
-    sets = [core.key(shard, keys.QUEUES) for shard in range(core.shards)]
-    words = (0, offset + count - 1, "WITHSCORES")
-    replies = yield from raw(core, [(at, ("ZRANGE", key, *words)) for at, key in enumerate(sets)])
-    order: dict[str, float] = {}
-    for reply in replies:
-        for name, first_use in zip(reply[::2], reply[1::2], strict=True):
-            at = float(first_use)
-            order[name.decode()] = min(at, order.get(name.decode(), at))
-    return sorted(order, key=lambda name: (order[name], name))[offset : offset + count]
-
-
-def stats(queue: QueueLike, day: str | date | None = None) -> Operation[Stats]:
-    """Return the waiting and running times, failures and retries of a UTC day (default: today).
-
-    `day` is a date or a string such as "2026-11-18".
-
-    Raises InvalidArgument if `day` is malformed or before 1970.
-
-        queue.stats().run.mean
-    """
-    core = queue.core
-    number = -1 if day is None else day_number(day)
-    call = build("stats", list, queue=queue.name, day=number)
-    replies = yield from ask_all(core, call)
-    return Stats(
-        queue=queue.name,
-        day=EPOCH + timedelta(days=int(replies[0][0])),
-        failed=sum(reply[3] for reply in replies),
-        **merged_day(replies),
-    )
-
-
-def merged_day(replies: Sequence[list[Any]]) -> dict[str, Any]:
-    """Merge the replies of the script `stats` from all shards: times, failures and retries."""
-    parts = [(text_map(reply[1]), text_map(reply[2])) for reply in replies]
-    return {
-        "wait": merged(read_series("wait", *part) for part in parts),
-        "run": merged(read_series("run", *part) for part in parts),
-        "failures": sum(int(summary.get("failures", 0)) for summary, _ in parts),
-        "retries": sum(int(summary.get("retries", 0)) for summary, _ in parts),
-    }
+    return (yield from first_names(core, keys.QUEUES, offset, count))
 
 
 def delete(queue: QueueLike) -> Operation[None]:

@@ -6,14 +6,14 @@ import os
 import socket
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from headrace.engine.call import build, session_answer
 from headrace.engine.check import Span, milliseconds, page, text
 from headrace.engine.timestamps import moment
 from headrace.errors import SessionEnded
-from headrace.operations.core import Core
-from headrace.operations.paging import all_items
+from headrace.operations.paging import pages_of_script
 from headrace.operations.protocols import ClientLike, SessionLike
 from headrace.operations.requests import ask_all, ask_one
 from headrace.operations.values import Worker
@@ -146,7 +146,7 @@ def workers(client: ClientLike, *, offset: int = 0, count: int = 100) -> Operati
     rows: list[list[Any]] = []
     # Read all pages and sort by name here: the server sorts workers by the end of their sessions.
     for shard in range(core.shards):
-        rows += yield from all_items(_page_of_workers, core, shard)
+        rows += chain.from_iterable((yield from pages_of_script(core, shard, "workers")))
     return merged_workers(rows)[offset : offset + count]
 
 
@@ -158,10 +158,6 @@ def merged_workers(rows: Iterable[list[Any]]) -> list[Worker]:
         known = found.get(worker.name)
         found[worker.name] = replace(worker, jobs=worker.jobs + (known.jobs if known else 0))
     return [found[name] for name in sorted(found)]
-
-
-def _page_of_workers(core: Core, shard: int, offset: int, count: int) -> Operation[list[Any]]:
-    return (yield from ask_one(core, shard, build("workers", list, offset=offset, count=count)))
 
 
 def _worker(row: list[Any]) -> Worker:

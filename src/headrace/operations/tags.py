@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from headrace.engine import keys
@@ -12,14 +11,11 @@ from headrace.engine.check import page, text, whole
 from headrace.engine.check import tags as checked_tags
 from headrace.operations.core import Core
 from headrace.operations.jobs import page_of_jobs
+from headrace.operations.paging import counts_of_names
 from headrace.operations.protocols import ClientLike
-from headrace.operations.requests import ask_one, raw
+from headrace.operations.requests import ask_one
 from headrace.operations.values import Page
 from headrace.transport.drive import Operation
-
-# The maximum number of tags to read from each shard. Rare tags are read too, because a tag that is
-# rare on each shard may be frequent in total.
-MOST_TAGS = 10_000
 
 
 def tag(client: ClientLike, job_id: str, *tags: str) -> Operation[list[str]]:
@@ -97,25 +93,9 @@ def top_tags(
     core = client.core
     offset, count = page(offset, count)
     whole("least", least, 1, 10**9)
-    if core.shards == 1:
-        return (yield from top_of_shards(core, [0], least, offset, count))[0]
-    totals = Counter[str]()
-    for found in (yield from top_of_shards(core, range(core.shards), 1, 0, MOST_TAGS)):
-        totals.update(found)
-    often = [(times, name.encode()) for name, times in totals.items() if times >= least]
-    ranked = sorted(often, reverse=True)[offset : offset + count]
-    return {name.decode(): times for times, name in ranked}
-
-
-def top_of_shards(
-    core: Core, shards: Iterable[int], least: int, offset: int, count: int
-) -> Operation[list[dict[str, int]]]:
-    """Return a dict of tags and numbers of jobs for each shard, most used tags first."""
-    words = ("+inf", least, "BYSCORE", "REV", "LIMIT", offset, count, "WITHSCORES")
-    replies = yield from raw(
-        core, [(shard, ("ZRANGE", core.key(shard, keys.TAGS), *words)) for shard in shards]
+    bounds = {"least": least, "most": offset + count} if core.shards == 1 else {}
+    totals = yield from counts_of_names(core, keys.TAGS, **bounds)
+    often = sorted(
+        ((times, name) for name, times in totals.items() if times >= least), reverse=True
     )
-    return [
-        {tag.decode(): int(times) for tag, times in zip(reply[::2], reply[1::2], strict=True)}
-        for reply in replies
-    ]
+    return {name: times for times, name in often[offset : offset + count]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from operator import itemgetter
-from typing import Any
 
 from headrace.engine import keys
 from headrace.engine.call import build, each_state
@@ -15,7 +14,7 @@ from headrace.operations.channel_listener import ListeningState, seconds, subscr
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
 from headrace.operations.jobs import checked_rows
-from headrace.operations.paging import all_pages
+from headrace.operations.paging import pages_of_script
 from headrace.operations.protocols import ClientLike
 from headrace.operations.requests import ask_one, raw
 from headrace.operations.values import Job, Tracked, read_job
@@ -59,15 +58,11 @@ def tracked(client: ClientLike) -> Operation[Tracked]:
     found: list[Job] = []
     gone: list[str] = []
     for shard in range(core.shards):
-        pages = yield from all_pages(_tracked_page, core, shard, length=itemgetter(0))
+        pages = yield from pages_of_script(core, shard, "tracked", length=itemgetter(0))
         for _, missing, *described in pages:
             found += [read_job(core.codec, one) for one in described]
             gone += [job_id.decode() for job_id in missing]
     return Tracked(found, gone)
-
-
-def _tracked_page(core: Core, shard: int, offset: int, count: int) -> Operation[list[Any]]:
-    return (yield from ask_one(core, shard, build("tracked", list, offset=offset, count=count)))
 
 
 def listen_tracked(

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +33,7 @@ PRECISION = 1e-9
 _NOISE = 1e-13
 _DAY = dt.timedelta(days=1)
 
-Days = dict[dt.date, list[DailyTotals]]
+Days = dict[dt.date, Sequence[DailyTotals]]
 TableRow = Mapping[str, Any]
 
 
@@ -124,20 +123,19 @@ def _read_server(client: Client) -> _ServerFigures:
     core = client.core
     names = drive(core.transport, all_queues(core))
     settings = {name: client.queue(name).settings() for name in names}
-    totals: dict[str, Days] = {name: defaultdict(list) for name in names}
+    totals: dict[str, Days] = {name: {} for name in names}
     numbers: dict[tuple[int, str], int] = {}
     today = EPOCH
-    for shard in range(core.shards):
-        for name, found in drive(core.transport, daily_totals(core, shard, names)).items():
-            today = EPOCH + found.day * _DAY
-            totals[name][today].append(found)
-            numbers[shard, name] = found.number
+    for name, found in drive(core.transport, daily_totals(core, names)).items():
+        today = EPOCH + found[0].day * _DAY
+        totals[name][today] = found
+        numbers |= {(shard, name): each.number for shard, each in enumerate(found)}
     longest = max((int(float(str(each["stats_age"]))) for each in settings.values()), default=0)
     earlier = [today - back * _DAY for back in range(1, longest // 86_400 + 1)]
-    for day, shard in product(earlier, range(core.shards)):
-        found_then = drive(core.transport, daily_totals(core, shard, names, (day - EPOCH).days))
+    for day in earlier:
+        found_then = drive(core.transport, daily_totals(core, names, (day - EPOCH).days))
         for name, found in found_then.items():
-            totals[name][day].append(found)
+            totals[name][day] = found
     return _ServerFigures(today, settings, totals, numbers)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import headrace
 from headrace import Client, Counts
 from headrace.cli.top.model import (
     SnapshotHistory,
     View,
 )
-from headrace.engine.statistics import Series
+from headrace.engine.check import EPOCH
+from headrace.engine.statistics import Series, Stats
 from headrace.operations.namespace_snapshot import (
-    DayTotals,
     NamespaceSnapshot,
     QueueSnapshot,
     ServerInfo,
@@ -19,16 +21,15 @@ from headrace.operations.namespace_snapshot import (
 SERVER = ServerInfo("Valkey 9.1.2", 1, 2_000_000, 8_000_000, 12, 3, 7200)
 
 
-def queue(
-    put: int = 0, done: int = 0, waiting: int = 0, day: DayTotals | None = None
-) -> QueueSnapshot:
+def queue(put: int = 0, done: int = 0, waiting: int = 0, day: Stats | None = None) -> QueueSnapshot:
     counts = Counts(waiting, 0, 0, 0, 0, 0, 0, 0, paused=False)
     return QueueSnapshot(counts, {"put": put, "complete": done}, day)
 
 
-def totals(number: int, failures: int, wait: dict[str, int], run: dict[str, int]) -> DayTotals:
-    series = [Series(sum(bins.values()), 0.0, 0.0, bins) for bins in (wait, run)]
-    return DayTotals(number, failures, 0, *series)
+def totals(number: int, failures: int, wait: dict[str, int], run: dict[str, int]) -> Stats:
+    waits, runs = (Series(sum(bins.values()), 0.0, 0.0, bins) for bins in (wait, run))
+    day = EPOCH + timedelta(days=number)
+    return Stats("mail", day, waits, runs, failed=0, failures=failures, retries=0)
 
 
 def at(seconds: float, **queues: QueueSnapshot) -> NamespaceSnapshot:

@@ -12,10 +12,7 @@ from headrace.cli.top.model import (
     percentiles,
     rate,
 )
-from headrace.engine.statistics import quantile
-from headrace.operations.namespace_snapshot import (
-    DayTotals,
-)
+from headrace.engine.statistics import Stats, quantile
 from tests.cli.support.views import at, queue, totals, view_of
 
 
@@ -46,7 +43,7 @@ def test_clock_set_back_resets_the_history() -> None:
 
 
 def test_percentiles_cover_the_last_minute() -> None:
-    def day(fast: int, slow: int) -> DayTotals:
+    def day(fast: int, slow: int) -> Stats:
         return totals(7, 0, {"s0": fast, "m2": slow}, {"s3": slow})
 
     minute = WINDOW / 1000

@@ -190,7 +190,7 @@ async def test_repeated_read_returns_the_same_answer(
     hr: Any, calm: Client, way: Way, moment: str
 ) -> None:
     calm.queue("mail").put("x", id="a")
-    for op in ("get", "counts", "peek", "job_page"):
+    for op in ("get", "counts", "peek", "list_ids"):
         way.lose(mark(calm, op), moment)
 
     assert (await got(hr.job("a"))).data == "x"

@@ -1,4 +1,4 @@
-"""job_page: the jobs of a queue in one state, a page at a time."""
+"""Queue.jobs: the jobs of a queue in one state, a page at a time."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from headrace.engine.record import decode_record
 from headrace.engine.statistics import Series
 from headrace.engine.timestamps import EPOCH
 from headrace.operations import audit as auditing
-from headrace.operations import event_log
+from headrace.operations import daily_totals, event_log
 from headrace.operations import queues as queue_talks
 from headrace.operations.failures import failure_counts
 from headrace.operations.jobs import jobs
@@ -106,7 +106,7 @@ class View:
 
     def check_stats(self, queue: str, number: int) -> Operation[None]:
         date = str(FIRST_DAY.fromordinal(FIRST_DAY.toordinal() + number))
-        seen = yield from queue_talks.stats(self.hr.queue(queue), date)
+        seen = yield from daily_totals.stats(self.hr.queue(queue), date)
         day = self.model.days.get((number, queue), Day())
         assert (seen.failures, seen.retries) == (day.failures, day.retries)
         assert seen.failed == self.model.counts(queue).get("failed", 0)

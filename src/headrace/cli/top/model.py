@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.engine.statistics import Series, quantile
+from headrace.engine.statistics import Series, Stats, quantile
 from headrace.operations.namespace_snapshot import (
     QUEUES,
-    DayTotals,
     NamespaceSnapshot,
     QueueSnapshot,
     ServerInfo,
@@ -151,7 +150,7 @@ class SnapshotHistory:
             total_done=queue.books.get("complete", 0),
         )
 
-    def _first_day(self, name: str) -> DayTotals | None:
+    def _first_day(self, name: str) -> Stats | None:
         """Return a queue's daily totals from the oldest snapshot that has such totals.
 
         Returns empty totals if a new day has begun since that snapshot. Returns None if the newest
@@ -167,12 +166,12 @@ class SnapshotHistory:
         return None
 
 
-def comparable(earlier: DayTotals, later: DayTotals) -> DayTotals:
+def comparable(earlier: Stats, later: Stats) -> Stats:
     """Return the earlier totals, or empty totals if the later totals belong to a new day."""
     empty = Series(0, 0.0, 0.0, {})
-    return (
-        earlier if earlier.number == later.number else DayTotals(later.number, 0, 0, empty, empty)
-    )
+    if earlier.day == later.day:
+        return earlier
+    return replace(later, wait=empty, run=empty, failures=0, retries=0)
 
 
 def rate(earlier: int, later: int, seconds: float) -> float | None:
@@ -183,9 +182,7 @@ def rate(earlier: int, later: int, seconds: float) -> float | None:
     return (later - earlier) / seconds if seconds > 0 and later >= earlier else None
 
 
-def _failed_rate(
-    earlier: DayTotals | None, later: DayTotals | None, seconds: float
-) -> float | None:
+def _failed_rate(earlier: Stats | None, later: Stats | None, seconds: float) -> float | None:
     if earlier is None or later is None:
         return None
     return rate(comparable(earlier, later).failures, later.failures, seconds)

@@ -21,9 +21,8 @@ from headrace.compat.qless.jobs import (
 from headrace.compat.qless.queues import AsyncQlessQueue, QlessQueue
 from headrace.engine.check import PAGE, Span, number, text
 from headrace.errors import InvalidArgument
-from headrace.operations import failures, popping, schedules, sessions, tracking
+from headrace.operations import daily_totals, failures, popping, schedules, sessions, tracking
 from headrace.operations import jobs as job_operations
-from headrace.operations import queues as queue_operations
 from headrace.operations import tags as tag_operations
 from headrace.operations import throttles as throttle_operations
 from headrace.operations.method import method
@@ -400,7 +399,7 @@ class QlessBase(FailedJobs, Generic[opening.AnyClient]):
     ) -> Operation[values.Document]:
         """Return the wait and run times of a queue on a day (default: today)."""
         target = QueueRef(self.core, queue)
-        return values.statistics((yield from queue_operations.stats(target, values.day_of(date))))
+        return values.statistics((yield from daily_totals.stats(target, values.day_of(date))))
 
     @method
     def tags(self, offset: int = 0, count: int = 25) -> Operation[list[str]]:

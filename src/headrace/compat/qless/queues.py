@@ -11,8 +11,8 @@ from headrace.compat.qless.context import AsyncQlessGroup, QlessGroup, QlessLike
 from headrace.compat.qless.jobs import UNLIMITED_BACKLOG, AsyncQlessJob, QlessJob, to_backlog
 from headrace.compat.qless.values import Document, QlessJobFields, day_of, statistics
 from headrace.engine.check import Span, choice, page
+from headrace.operations import daily_totals, popping, schedules
 from headrace.operations import jobs as job_operations
-from headrace.operations import popping, schedules
 from headrace.operations import queues as queue_operations
 from headrace.operations.ids import new_ids
 from headrace.operations.method import method
@@ -163,7 +163,7 @@ class QlessQueueBase(QlessLike):
     @method
     def stats(self, date: str | date | float | None = None) -> Operation[Document]:
         """Return the wait and run times, failures and retries on a day (default: today)."""
-        return statistics((yield from queue_operations.stats(self, day_of(date))))
+        return statistics((yield from daily_totals.stats(self, day_of(date))))
 
 
 class QlessQueue(QlessQueueBase, QlessGroup):

@@ -21,7 +21,7 @@ def statistics_follow_from_events(url: str, swaps: dict[str, str] | None = None)
     with client as hr:
         _happen(hr, clock)
         log = [event for event in hr.events() if event.queue == "mail"]
-        found = drive(hr.core.transport, daily_totals(hr.core, 0, ["mail"]))["mail"]
+        [found] = drive(hr.core.transport, daily_totals(hr.core, ["mail"]))["mail"]
         costly = [event for event in log if event.reason in COSTLY or event.kind == "retried"]
         runs = [event for event in log if event.kind == "completed" and event.run is not None]
         assert found.number == max(event.number for event in hr.events())
