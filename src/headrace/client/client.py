@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cached_property, partial
-from typing import ClassVar, Generic
+from typing import Any, ClassVar, Generic
 from weakref import WeakSet
 
-from headrace.client import method_groups
+from headrace.client import method_groups as groups
 from headrace.client.group import AsyncGroup, Group
 from headrace.client.lease import AsyncLease, Lease
 from headrace.client.queue import AsyncQueue, Queue
@@ -30,8 +30,15 @@ from headrace.operations import jobs as job_operations
 from headrace.operations import queues as queue_operations
 from headrace.operations import why_waiting as why_waiting_operations
 from headrace.operations.core import Core
-from headrace.operations.method import AsyncMethods, Mode, SyncMethods, method
+from headrace.operations.method import AsyncMethods, MethodGroup, Mode, SyncMethods, method
 from headrace.transport.drive import drive, drive_async
+
+
+def _group_property(kind: type[MethodGroup[Any]]) -> Any:
+    """Return a property that creates a method group on first use; `help` shows its docstring."""
+    found = cached_property(lambda client: kind(client.core, is_async=client._is_async))  # noqa: SLF001
+    found.__doc__ = kind.__doc__
+    return found
 
 
 class ClientBase(Generic[Mode]):
@@ -54,60 +61,21 @@ class ClientBase(Generic[Mode]):
     timeout = method(job_operations.timeout)
     why_waiting = method(why_waiting_operations.why_waiting)
 
+    config: groups.Config[Mode] = _group_property(groups.Config)
+    dependencies: groups.Dependencies[Mode] = _group_property(groups.Dependencies)
+    failures: groups.Failures[Mode] = _group_property(groups.Failures)
+    lakes: groups.Lakes[Mode] = _group_property(groups.Lakes)
+    leases: groups.Leases[Mode] = _group_property(groups.Leases)
+    schedules: groups.Schedules[Mode] = _group_property(groups.Schedules)
+    tags: groups.Tags[Mode] = _group_property(groups.Tags)
+    throttles: groups.Throttles[Mode] = _group_property(groups.Throttles)
+    workers: groups.Workers[Mode] = _group_property(groups.Workers)
+    writes: groups.Writes[Mode] = _group_property(groups.Writes)
+
     _is_async: ClassVar[bool]
 
     def __init__(self, core: Core) -> None:
         self.core = core
-
-    @cached_property
-    def config(self) -> method_groups.Config[Mode]:
-        """Settings of the namespace; these are the defaults for every queue."""
-        return method_groups.Config(self.core, is_async=self._is_async)
-
-    @cached_property
-    def dependencies(self) -> method_groups.Dependencies[Mode]:
-        """Add or remove the jobs that a job waits for."""
-        return method_groups.Dependencies(self.core, is_async=self._is_async)
-
-    @cached_property
-    def failures(self) -> method_groups.Failures[Mode]:
-        """Read, retry and cancel failed jobs, grouped by failure type."""
-        return method_groups.Failures(self.core, is_async=self._is_async)
-
-    @cached_property
-    def lakes(self) -> method_groups.Lakes[Mode]:
-        """List or forget the lakes for which the server keeps events."""
-        return method_groups.Lakes(self.core, is_async=self._is_async)
-
-    @cached_property
-    def leases(self) -> method_groups.Leases[Mode]:
-        """Finish or renew many leases in one round trip."""
-        return method_groups.Leases(self.core, is_async=self._is_async)
-
-    @cached_property
-    def schedules(self) -> method_groups.Schedules[Mode]:
-        """Read, change and delete schedules; Queue.schedule creates a schedule."""
-        return method_groups.Schedules(self.core, is_async=self._is_async)
-
-    @cached_property
-    def tags(self) -> method_groups.Tags[Mode]:
-        """Labels of jobs."""
-        return method_groups.Tags(self.core, is_async=self._is_async)
-
-    @cached_property
-    def throttles(self) -> method_groups.Throttles[Mode]:
-        """Named limits that queues share."""
-        return method_groups.Throttles(self.core, is_async=self._is_async)
-
-    @cached_property
-    def workers(self) -> method_groups.Workers[Mode]:
-        """List the workers that have a session, and end sessions."""
-        return method_groups.Workers(self.core, is_async=self._is_async)
-
-    @cached_property
-    def writes(self) -> method_groups.Writes[Mode]:
-        """The status of writes from Spark."""
-        return method_groups.Writes(self.core, is_async=self._is_async)
 
     @property
     def instance(self) -> str:
@@ -133,14 +101,14 @@ class Client(ClientBase[SyncMethods], SyncMethods, ClosesOnExit):
         self._watches: WeakSet[Watch] = WeakSet()
 
     @cached_property
-    def feeds(self) -> method_groups.Feeds:
+    def feeds(self) -> groups.Feeds:
         """Lists whose items stay until a client retracts the items."""
-        return method_groups.Feeds(self.core)
+        return groups.Feeds(self.core)
 
     @cached_property
-    def tracking(self) -> method_groups.Tracking:
+    def tracking(self) -> groups.Tracking:
         """Track jobs, and listen to the events of tracked jobs."""
-        return method_groups.Tracking(self.core)
+        return groups.Tracking(self.core)
 
     def feed(self, name: str) -> Feed:
         """Return the feed with this name; if no such feed exists, create a plain feed.
@@ -252,14 +220,14 @@ class AsyncClient(ClientBase[AsyncMethods], AsyncMethods, ClosesOnAsyncExit):
         self._watches: WeakSet[AsyncWatch] = WeakSet()
 
     @cached_property
-    def feeds(self) -> method_groups.AsyncFeeds:
+    def feeds(self) -> groups.AsyncFeeds:
         """Lists whose items stay until a client retracts the items."""
-        return method_groups.AsyncFeeds(self.core)
+        return groups.AsyncFeeds(self.core)
 
     @cached_property
-    def tracking(self) -> method_groups.AsyncTracking:
+    def tracking(self) -> groups.AsyncTracking:
         """Track jobs, and listen to the events of tracked jobs."""
-        return method_groups.AsyncTracking(self.core)
+        return groups.AsyncTracking(self.core)
 
     async def feed(self, name: str) -> AsyncFeed:
         """Return the feed with this name; see Client.feed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Unpack
 
+from headrace.engine import keys
 from headrace.engine.call import Answer, Call, build, each_state, pack
 from headrace.engine.check import listed, text
 from headrace.errors import HeadraceError, InvalidArgument
@@ -32,7 +33,7 @@ from headrace.operations.putting import (
     row_of,
 )
 from headrace.operations.queues import QueueRef, check_name
-from headrace.operations.requests import ask_one
+from headrace.operations.requests import ask_one, raw
 from headrace.options import JobOptions, Put, check_options
 from headrace.transport.drive import Operation
 
@@ -135,8 +136,8 @@ def pending(group: GroupLike) -> Operation[int]:
         print(group.pending())
     """
     core = group.core
-    call = build("pending", list, [(group.name,)])
-    [members] = yield from ask_one(core, core.shard_of(group.name), call)
+    shard = core.shard_of(group.name)
+    [members] = yield from raw(core, [(shard, ("ZCARD", core.key(shard, keys.group(group.name))))])
     return int(members)
 
 

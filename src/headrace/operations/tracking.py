@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from operator import itemgetter
 
 from headrace.engine import keys
 from headrace.engine.call import build, each_state
@@ -13,11 +12,11 @@ from headrace.engine.timestamps import moment
 from headrace.operations.channel_listener import ListeningState, seconds, subscribe
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
-from headrace.operations.jobs import checked_rows
-from headrace.operations.paging import pages_of_script
+from headrace.operations.jobs import checked_rows, jobs
+from headrace.operations.paging import all_items, first_names
 from headrace.operations.protocols import ClientLike
 from headrace.operations.requests import ask_one, raw
-from headrace.operations.values import Job, Tracked, read_job
+from headrace.operations.values import Tracked
 from headrace.transport.drive import Operation
 
 MOST_TRACKED = 10_000
@@ -54,15 +53,11 @@ def tracked(client: ClientLike) -> Operation[Tracked]:
 
     Raises ServerUnavailable if the server does not answer.
     """
-    core = client.core
-    found: list[Job] = []
-    gone: list[str] = []
-    for shard in range(core.shards):
-        pages = yield from pages_of_script(core, shard, "tracked", length=itemgetter(0))
-        for _, missing, *described in pages:
-            found += [read_job(core.codec, one) for one in described]
-            gone += [job_id.decode() for job_id in missing]
-    return Tracked(found, gone)
+    ids = yield from all_items(first_names, client.core, keys.TRACKED)
+    # A job that was put after the deletion of a tracked job, with the same id, is not tracked.
+    found = [job for job in (yield from jobs(client, ids)) if job.tracked]
+    there = {job.id for job in found}
+    return Tracked(found, [job_id for job_id in ids if job_id not in there])
 
 
 def listen_tracked(
