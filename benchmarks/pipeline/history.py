@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import headrace
 from headrace import Fail
 from headrace.engine.events import entry_number
-from headrace.operations.event_log import log_ends
+from headrace.operations.event_log import logs
 from headrace.testing import Clock, open_with_clock
 from headrace.transport.drive import drive
 
@@ -34,8 +34,7 @@ def make_history(url: str, namespace: str, events: int, *, days_ago: float = DAY
             _turn(client, clock, chance, QUEUES[turn % len(QUEUES)])
             clock.tick(step)
         return sum(
-            entry_number(ends.newest)
-            for ends in drive(client.core.transport, log_ends(client.core))
+            entry_number(ends.newest) for ends in drive(client.core.transport, logs(client.core))
         )
 
 

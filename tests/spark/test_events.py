@@ -16,7 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 import headrace
 from headrace import Client, EventsTrimmed, NamespaceMismatch, Put
 from headrace.lake.event_columns import EVENTS
-from headrace.operations.event_log import log_ends
+from headrace.operations.event_log import logs
 from headrace.spark import events
 from headrace.spark.events import EventsReader, EventsStreamReader
 from headrace.spark.offsets import newest, ranges_between
@@ -307,7 +307,7 @@ def test_stream_on_longer_other_log_raises(valkey_url: str) -> None:
 def test_log_emptied_during_planning_keeps_its_end(hr: Client) -> None:
     hr.queue("mail").put_many([1, 2, 3])
     transport = hr.core.transport
-    ends = drive(transport, log_ends(hr.core))
+    ends = drive(transport, logs(hr.core))
     [span] = ranges_between({}, newest(ends))
     transport.send([(0, ("XTRIM", hr.core.key(0, "events"), "MAXLEN", 0))])
     assert drive(transport, events.bounded(hr.core, [span], ends, 2)) == {0: span.to}

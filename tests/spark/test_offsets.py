@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from headrace.engine.events import entry_number
 from headrace.errors import InvalidArgument, NamespaceMismatch
 from headrace.lake.manifest import LogRange
-from headrace.operations.event_log import LogEnds
+from headrace.operations.event_log import ShardLog
 from headrace.spark import offsets
 from headrace.spark.offsets import Offsets
 
@@ -47,7 +47,11 @@ def test_invalid_offset_is_refused(text: str) -> None:
         offsets.read_bound("option startingOffsets", text)
 
 
-ENDS = [LogEnds("100-11", "200-20"), LogEnds(None, "0-0"), LogEnds(None, "90-7")]
+def log_with(oldest: str | None, newest: str) -> ShardLog:
+    return ShardLog(0, oldest, newest, trimmed=0, dropped=0, begun_ms=0, marks={})
+
+
+ENDS = [log_with("100-11", "200-20"), log_with(None, "0-0"), log_with(None, "90-7")]
 
 
 def test_earliest_is_before_the_oldest_entry() -> None:
@@ -86,13 +90,13 @@ def test_offsets_of_another_log_are_refused() -> None:
 def test_entry_within_the_log_is_looked_up(
     entry: str, oldest: str | None, sought: dict[int, list[int]]
 ) -> None:
-    assert offsets.to_be_found({0: entry}, [LogEnds(oldest, "999-20")]) == sought
+    assert offsets.to_be_found({0: entry}, [log_with(oldest, "999-20")]) == sought
 
 
 @pytest.mark.parametrize(("entry", "oldest"), [("901-4", "900-5"), ("1000-4", None)])
 def test_trimmed_entry_newer_than_oldest_entry_is_refused(entry: str, oldest: str | None) -> None:
     with pytest.raises(NamespaceMismatch, match="was never in this log"):
-        offsets.to_be_found({0: entry}, [LogEnds(oldest, "999-20")])
+        offsets.to_be_found({0: entry}, [log_with(oldest, "999-20")])
 
 
 def test_entry_with_another_time_is_refused() -> None:
@@ -134,26 +138,26 @@ def test_all_events_of_fully_trimmed_log_are_missing() -> None:
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> tuple[list[LogRange], list[LogEnds]]:
+def logs(draw: st.DrawFn) -> tuple[list[LogRange], list[ShardLog]]:
     """Ranges of shards that may have trimmed events."""
     spans, ends = [], []
     for shard in range(draw(st.integers(1, 5))):
         newest = draw(st.integers(1, 300))
         oldest = draw(st.integers(1, newest + 1))
         after = draw(st.integers(0, newest - 1))
-        ends.append(LogEnds(None if oldest > newest else f"9-{oldest}", f"9-{newest}"))
+        ends.append(log_with(None if oldest > newest else f"9-{oldest}", f"9-{newest}"))
         spans.append(LogRange(shard, f"9-{after}", f"9-{newest}"))
     return spans, ends
 
 
-def ends_of(log: tuple[list[LogRange], list[LogEnds]], most: int) -> Offsets:
+def ends_of(log: tuple[list[LogRange], list[ShardLog]], most: int) -> Offsets:
     known, sought = offsets.ends_of_shares(*log, most)
     return known | {shard: f"9-{number}" for shard, [number] in sought.items()}
 
 
 @given(logs(), st.integers(1, 400))
 def test_step_is_bounded_and_makes_progress(
-    log: tuple[list[LogRange], list[LogEnds]], most: int
+    log: tuple[list[LogRange], list[ShardLog]], most: int
 ) -> None:
     spans, ends = log
     there = {
@@ -175,7 +179,7 @@ def test_step_is_bounded_and_makes_progress(
 
 @given(logs(), st.integers(1, 100))
 def test_parts_are_bounded_and_contiguous(
-    log: tuple[list[LogRange], list[LogEnds]], per_part: int
+    log: tuple[list[LogRange], list[ShardLog]], per_part: int
 ) -> None:
     spans, ends = log
     for span in spans:

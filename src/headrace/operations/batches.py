@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from headrace.engine.call import Arg, Call
@@ -18,6 +19,26 @@ R = TypeVar("R", bound=tuple[Any, ...])
 def chunks(items: Sequence[T], size: int) -> list[Sequence[T]]:
     """Split items into parts of up to `size` items."""
     return [items[first : first + size] for first in range(0, len(items), size)]
+
+
+def chunks_by_size(
+    items: Iterable[T], size_of: Callable[[T], int], most: int, *, count: int = sys.maxsize
+) -> Iterator[list[T]]:
+    """Split items into parts of up to `count` items whose sizes add up to at most `most`.
+
+    An item that is larger than `most` gets a part of its own.
+    """
+    part: list[T] = []
+    total = 0
+    for item in items:
+        size = size_of(item)
+        if part and (len(part) == count or total + size > most):
+            yield part
+            part, total = [], 0
+        part.append(item)
+        total += size
+    if part:
+        yield part
 
 
 def rounds(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from headrace.operations.batches import chunks
 from headrace.operations.core import Core
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import text_map
-from headrace.operations.requests import ask, raw
+from headrace.operations.requests import ask, ask_all, raw
 from headrace.transport.drive import Operation
 from headrace.transport.transport import Command
 
@@ -38,9 +38,11 @@ def is_entry_id(text: str) -> bool:
 class ShardLog:
     """The event log of a shard.
 
-    `oldest` and `newest` are entry ids, <milliseconds>-<number>. `trimmed` is the number of events
-    that were removed. `dropped` counts the removed events that at least one lake had not read.
-    `marks` maps each lake to the id of the last entry that the lake has read.
+    `oldest` is the id of the oldest entry in the log, <milliseconds>-<number>, or None if the log is
+    empty. `newest` is the id of the newest entry ever written, or "0-0" before the first event.
+    `trimmed` is the number of events that were removed. `dropped` counts the removed events that at
+    least one lake had not read. `marks` maps each lake to the id of the last entry that the lake
+    has read.
     """
 
     shard: int
@@ -62,42 +64,24 @@ class ShardLog:
         return entry_number(self.oldest) if self.oldest else self.newest_number + 1
 
 
-@dataclass(frozen=True, slots=True)
-class LogEnds:
-    """The ids of the oldest entry in a log and of the newest entry ever written.
-
-    `oldest` is None if the log is empty. `newest` is "0-0" before the first event.
-    """
-
-    oldest: str | None
-    newest: str
-
-
-def log_ends(core: Core) -> Operation[list[LogEnds]]:
-    """Return the oldest and the newest entry of the log of each shard."""
-    return [LogEnds(log.oldest, log.newest) for log in (yield from logs(core))]
-
-
 def logs(core: Core) -> Operation[list[ShardLog]]:
     """Return the state of each event log: its ends, its counts, and how far each lake has read."""
-    calls = [(shard, build("lake_marks", _log(shard))) for shard in range(core.shards)]
-    return (yield from ask(core, calls))
+    replies = yield from ask_all(core, build("lake_marks", list))
+    return [_read_log_state(shard, *reply) for shard, reply in enumerate(replies)]
 
 
-def _log(shard: int) -> Callable[[Any], ShardLog]:
-    def decode(reply: list[Any]) -> ShardLog:
-        oldest, newest, trimmed, dropped, begun, marks = reply
-        return ShardLog(
-            shard=shard,
-            oldest=oldest.decode() or None,
-            newest=newest.decode(),
-            trimmed=trimmed,
-            dropped=dropped,
-            begun_ms=begun,
-            marks=text_map(marks),
-        )
-
-    return decode
+def _read_log_state(
+    shard: int, oldest: bytes, newest: bytes, trimmed: int, dropped: int, begun: int, marks: Any
+) -> ShardLog:
+    return ShardLog(
+        shard=shard,
+        oldest=oldest.decode() or None,
+        newest=newest.decode(),
+        trimmed=trimmed,
+        dropped=dropped,
+        begun_ms=begun,
+        marks=text_map(marks),
+    )
 
 
 def seek_entries(

@@ -245,12 +245,13 @@ def put_call(
     if nonce:
         options = {**options, "nonce": nonce, "on_exists": on_exists}
     if max(map(len, items)) > 2:
-        options = {**options, "others": [_spare_and_options(item) for item in items]}
+        options = {**options, "others": [spare_and_options(item) for item in items]}
         rows = [item[:2] for item in items]
     return Call("put", (queue, packed(options), *chain.from_iterable(rows)), decode)
 
 
-def _spare_and_options(item: Item) -> tuple[str, dict[str, Any] | None]:
+def spare_and_options(item: Item) -> tuple[str, dict[str, Any] | None]:
+    """Return the spare id and the own options of a job in the form that the scripts read."""
     return (item[2], item[3] or None) if len(item) == 4 else ("", None)
 
 

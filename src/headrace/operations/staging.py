@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from headrace.engine.call import build, is_refusal, pack
 from headrace.errors import StagedLost
+from headrace.operations.batches import chunks_by_size
 from headrace.operations.core import Core
-from headrace.operations.putting import Item
+from headrace.operations.putting import Item, spare_and_options
 from headrace.operations.requests import ask_one, unchanged
 from headrace.transport.drive import Operation
 
@@ -69,14 +70,10 @@ class Staging:
 
     def add(self, items: Sequence[Item]) -> Operation[None]:
         """Add each row to the shard of the row's id, and stage the full chunks."""
-        if self.core.shards == 1:
-            self.rows[0] += len(items)
-            self._waiting.setdefault(0, []).extend(items)
-        else:
-            for item in items:
-                shard = self.core.shard_of(item[0])
-                self.rows[shard] += 1
-                self._waiting.setdefault(shard, []).append(item)
+        for item in items:
+            shard = self.core.shard_of(item[0])
+            self.rows[shard] += 1
+            self._waiting.setdefault(shard, []).append(item)
         yield from self._stage(last=False)
 
     def end(self, order: int) -> Operation[StagedAttempt]:
@@ -86,9 +83,10 @@ class Staging:
 
     def _stage(self, *, last: bool) -> Operation[None]:
         for shard, items in self._waiting.items():
-            parts = list(_cut(items))
+            parts = list(chunks_by_size(items, _payload_size, CHUNK_BYTES, count=CHUNK_JOBS))
+            # The last part may not be full. Other rows can be added to this part later.
             self._waiting[shard] = [] if last else parts.pop() if parts else []
-            for chunks in _calls([packed_chunk(part) for part in parts]):
+            for chunks in chunks_by_size(map(packed_chunk, parts), len, CALL_BYTES):
                 yield from self._send(shard, chunks)
 
     def _send(self, shard: int, chunks: list[bytes]) -> Operation[None]:
@@ -104,34 +102,10 @@ class Staging:
 def packed_chunk(items: Sequence[Item]) -> bytes:
     """Pack rows into one chunk; payloads stay unpacked, because Lua's msgpack has no bytes type."""
     payloads = [item[1] for item in items]
-    others = None
-    if any(len(item) == 4 for item in items):
-        others = [(item[2], item[3] or None) if len(item) == 4 else ("", None) for item in items]
+    others = list(map(spare_and_options, items)) if any(len(item) == 4 for item in items) else None
     head = pack(([item[0] for item in items], [len(payload) for payload in payloads], others))
     return head + b"".join(payloads)
 
 
-def _cut(items: list[Item]) -> Iterator[list[Item]]:
-    """Split rows into chunks that are each published in one step; the last chunk may be smaller."""
-    start = size = 0
-    for at, item in enumerate(items):
-        if at > start and (at - start == CHUNK_JOBS or size + len(item[1]) > CHUNK_BYTES):
-            yield items[start:at]
-            start, size = at, 0
-        size += len(item[1])
-    if start < len(items):
-        yield items[start:]
-
-
-def _calls(chunks: list[bytes]) -> Iterator[list[bytes]]:
-    """Divide chunks into groups of up to CALL_BYTES bytes; one call stages one group."""
-    some: list[bytes] = []
-    size = 0
-    for chunk in chunks:
-        if some and size + len(chunk) > CALL_BYTES:
-            yield some
-            some, size = [], 0
-        some.append(chunk)
-        size += len(chunk)
-    if some:
-        yield some
+def _payload_size(item: Item) -> int:
+    return len(item[1])

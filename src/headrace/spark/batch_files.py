@@ -29,7 +29,7 @@ from headrace.lake.event_files import write_events
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.lake.manifest import DataFile, LogRange
-from headrace.operations.event_log import log_ends
+from headrace.operations.event_log import logs
 from headrace.spark import offsets
 from headrace.spark.error_summary import error_summary
 from headrace.spark.events import read_range, split
@@ -82,7 +82,7 @@ def write_batch(
     share = _events_per_task(spark, sum(each.size for each in ranges))
     if isinstance(lake.files, LocalFiles):
         core = client.core
-        ends = drive(core.transport, log_ends(core))
+        ends = drive(core.transport, logs(core))
         pieces = drive(core.transport, split(core, ranges, ends, share))
         _write_in_tasks(spark, server, lake.files, folder_of(batch), pieces)
     else:

@@ -19,6 +19,7 @@ from headrace.lake.files import GRACE
 from headrace.lake.lake import Lake, LakeMoved
 from headrace.lake.lock import held
 from headrace.lake.manifest import DataFile, LakeSnapshot
+from headrace.operations.batches import chunks_by_size
 from headrace.spark.batch_files import BatchMismatch, data_files, written_parts
 from headrace.spark.lake_events import STORED_COLUMNS, read_stored, writing_session
 
@@ -67,17 +68,7 @@ def groups_of(snapshot: LakeSnapshot) -> list[Group]:
 
 def parts_of(groups: Sequence[Group]) -> Iterator[list[Group]]:
     """Divide groups into lists of limited size. Each list is rewritten in one commit."""
-    part: list[Group] = []
-    size = 0
-    for group in groups:
-        of_group = sum(file.bytes for file in group)
-        if part and size + of_group > AT_ONCE:
-            yield part
-            part, size = [], 0
-        part.append(group)
-        size += of_group
-    if part:
-        yield part
+    return chunks_by_size(groups, lambda group: sum(file.bytes for file in group), AT_ONCE)
 
 
 def _rewrite(

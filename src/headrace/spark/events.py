@@ -27,8 +27,8 @@ from headrace.lake.manifest import LogRange
 from headrace.operations.core import Core
 from headrace.operations.event_log import (
     ENTRIES_PER_READ,
-    LogEnds,
-    log_ends,
+    ShardLog,
+    logs,
     newest_before,
     read_entries,
     seek_entries,
@@ -71,7 +71,7 @@ class EventsReader(DataSourceReader):
         return [InputPartition(part) for part in parts]
 
     def _parts(self, core: Core) -> Operation[list[LogRange]]:
-        ends = yield from log_ends(core)
+        ends = yield from logs(core)
         start = offsets.beginning(self._options.starting, ends)
         end = offsets.ending(self._options.ending, start, ends)
         ranges = offsets.ranges_between(start, end)
@@ -114,7 +114,7 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return offsets.offsets_to_json(end)
 
     def _end(self, start: Offsets, limit: ReadLimit) -> Operation[Offsets]:
-        ends = yield from log_ends(self._core)
+        ends = yield from logs(self._core)
         start = offsets.beginning(start, ends)
         yield from _check_log(self._core, start, ends)
         end = start | (self._target or offsets.newest(ends))
@@ -133,7 +133,7 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [InputPartition(part) for part in self._drive(self._parts(*between))]
 
     def _parts(self, start: Offsets, end: Offsets) -> Operation[list[LogRange]]:
-        ends = yield from log_ends(self._core)
+        ends = yield from logs(self._core)
         # After a restart, Spark repeats the last planned batch without calling latestOffset.
         yield from _check_log(self._core, offsets.beginning(end, ends), ends)
         ranges = offsets.ranges_between(start, end)
@@ -158,18 +158,18 @@ class EventsStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _drive(self, operation: Operation[T]) -> T:
         return drive(self._core.transport, operation)
 
-    def _ends(self) -> list[LogEnds]:
-        return self._drive(log_ends(self._core))
+    def _ends(self) -> list[ShardLog]:
+        return self._drive(logs(self._core))
 
 
-def _check_log(core: Core, read: Offsets, ends: Sequence[LogEnds]) -> Operation[None]:
+def _check_log(core: Core, read: Offsets, ends: Sequence[ShardLog]) -> Operation[None]:
     """Raise NamespaceMismatch if the offsets do not belong to this log."""
     sought = offsets.to_be_found(read, ends)
     offsets.check_found(read, (yield from seek_entries(core, sought)))
 
 
 def bounded(
-    core: Core, ranges: Sequence[LogRange], ends: Sequence[LogEnds], most: int
+    core: Core, ranges: Sequence[LogRange], ends: Sequence[ShardLog], most: int
 ) -> Operation[Offsets]:
     """Return a new end for each range, so that the ranges have at most `most` events in total."""
     known, sought = offsets.ends_of_shares(ranges, ends, most)
@@ -180,7 +180,7 @@ def bounded(
 
 
 def _since(
-    core: Core, ranges: list[LogRange], ends: Sequence[LogEnds], since: datetime
+    core: Core, ranges: list[LogRange], ends: Sequence[ShardLog], since: datetime
 ) -> Operation[list[LogRange]]:
     """Return the ranges without the events before a time.
 
@@ -199,7 +199,7 @@ def _is_older(oldest: str | None, ms: int) -> bool:
 
 
 def _parts(
-    core: Core, ranges: list[LogRange], ends: Sequence[LogEnds], options: EventsOptions
+    core: Core, ranges: list[LogRange], ends: Sequence[ShardLog], options: EventsOptions
 ) -> Operation[list[LogRange]]:
     """Split the ranges into one part for each task. Raises EventsTrimmed if events are missing."""
     for events in ranges:
@@ -210,7 +210,7 @@ def _parts(
 
 
 def split(
-    core: Core, ranges: Sequence[LogRange], ends: Sequence[LogEnds], most: int
+    core: Core, ranges: Sequence[LogRange], ends: Sequence[ShardLog], most: int
 ) -> Operation[list[LogRange]]:
     """Split the ranges into parts of at most `most` events."""
     numbers = {events.shard: offsets.split_points(events, ends, most) for events in ranges}

@@ -15,7 +15,7 @@ from headrace.engine.check import shown
 from headrace.engine.events import entry_number
 from headrace.errors import InvalidArgument, NamespaceMismatch
 from headrace.lake.manifest import START, LogRange
-from headrace.operations.event_log import LogEnds, is_entry_id
+from headrace.operations.event_log import ShardLog, is_entry_id
 
 EARLIEST = "earliest"
 LATEST = "latest"
@@ -82,7 +82,7 @@ def _no_offsets(called: str, given: object) -> InvalidArgument:
 # Start and end
 
 
-def beginning(bound: Bound, ends: Sequence[LogEnds]) -> Offsets:
+def beginning(bound: Bound, ends: Sequence[ShardLog]) -> Offsets:
     """Return the offset at which to start.
 
     EARLIEST means the oldest event that is still in the log, so trimmed events do not count as
@@ -96,7 +96,7 @@ def beginning(bound: Bound, ends: Sequence[LogEnds]) -> Offsets:
     }
 
 
-def ending(bound: Bound, start: Offsets, ends: Sequence[LogEnds]) -> Offsets:
+def ending(bound: Bound, start: Offsets, ends: Sequence[ShardLog]) -> Offsets:
     """Return the offset at which to end. A shard without an offset in `bound` is not read."""
     if bound == EARLIEST:
         raise InvalidArgument(f"option endingOffsets cannot be {EARLIEST}")
@@ -105,12 +105,12 @@ def ending(bound: Bound, start: Offsets, ends: Sequence[LogEnds]) -> Offsets:
     return newest(ends)
 
 
-def newest(ends: Sequence[LogEnds]) -> Offsets:
+def newest(ends: Sequence[ShardLog]) -> Offsets:
     """Return the end of the log."""
     return {shard: end.newest for shard, end in enumerate(ends)}
 
 
-def _of_shards(offsets: Offsets, ends: Sequence[LogEnds]) -> Offsets:
+def _of_shards(offsets: Offsets, ends: Sequence[ShardLog]) -> Offsets:
     """Return an offset for every shard. A shard without an offset starts at its first event."""
     for shard, entry_id in offsets.items():
         if shard >= len(ends):
@@ -127,7 +127,7 @@ def _of_shards(offsets: Offsets, ends: Sequence[LogEnds]) -> Offsets:
     return {shard: offsets.get(shard, START) for shard in range(len(ends))}
 
 
-def to_be_found(offsets: Offsets, ends: Sequence[LogEnds]) -> dict[int, list[int]]:
+def to_be_found(offsets: Offsets, ends: Sequence[ShardLog]) -> dict[int, list[int]]:
     """Return the entry numbers to look up in a log, to check that the offsets belong to the log.
 
     Raises NamespaceMismatch if the ends of the log already show that an offset belongs to another
@@ -178,14 +178,14 @@ def ranges_between(start: Offsets, end: Offsets) -> list[LogRange]:
     return ranges
 
 
-def missing_before(events: LogRange, ends: Sequence[LogEnds]) -> int:
+def missing_before(events: LogRange, ends: Sequence[ShardLog]) -> int:
     """Return the number of events at the start of a range that were trimmed from the log."""
     oldest = ends[events.shard].oldest
     there = events.last + 1 if oldest is None else min(entry_number(oldest), events.last + 1)
     return max(0, there - events.first)
 
 
-def fair_shares(ranges: Sequence[LogRange], ends: Sequence[LogEnds], most: int) -> dict[int, int]:
+def fair_shares(ranges: Sequence[LogRange], ends: Sequence[ShardLog], most: int) -> dict[int, int]:
     """Return the number of events to read from each shard, at most `most` in total.
 
     If a shard has fewer events than its share, the other shards get larger shares. Trimmed events
@@ -200,7 +200,7 @@ def fair_shares(ranges: Sequence[LogRange], ends: Sequence[LogEnds], most: int) 
 
 
 def ends_of_shares(
-    ranges: Sequence[LogRange], ends: Sequence[LogEnds], most: int
+    ranges: Sequence[LogRange], ends: Sequence[ShardLog], most: int
 ) -> tuple[Offsets, dict[int, list[int]]]:
     """Return new ends of the ranges, so that each range has only its fair share of the events.
 
@@ -221,11 +221,11 @@ def ends_of_shares(
     return known, sought
 
 
-def _there(events: LogRange, ends: Sequence[LogEnds]) -> int:
+def _there(events: LogRange, ends: Sequence[ShardLog]) -> int:
     return events.size - missing_before(events, ends)
 
 
-def split_points(events: LogRange, ends: Sequence[LogEnds], per_part: int) -> list[int]:
+def split_points(events: LogRange, ends: Sequence[ShardLog], per_part: int) -> list[int]:
     """Return the event numbers that split a range into equal parts of at most `per_part` events."""
     there = _there(events, ends)
     parts = -(-there // per_part)

@@ -23,7 +23,7 @@ from headrace.lake.files import Files
 from headrace.lake.lake import Lake, LakeMoved, open_lake
 from headrace.lake.lock import LakeLock, held
 from headrace.lake.manifest import DataFile, LakeSnapshot, LogRange
-from headrace.operations.event_log import LogEnds, log_ends
+from headrace.operations.event_log import ShardLog, logs
 from headrace.operations.lakes import mark_lake
 from headrace.spark import offsets, replay
 from headrace.spark.batch_files import data_files, verified, write_batch
@@ -178,8 +178,8 @@ class _SyncRun:
         operation = mark_lake(self.client, self.lake.identity.id, snapshot.offsets)
         drive(self.client.core.transport, operation)
 
-    def _ends(self) -> list[LogEnds]:
-        return drive(self.client.core.transport, log_ends(self.client.core))
+    def _ends(self) -> list[ShardLog]:
+        return drive(self.client.core.transport, logs(self.client.core))
 
 
 def _distance(snapshot: LakeSnapshot, target: offsets.Offsets) -> int:

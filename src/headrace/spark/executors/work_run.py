@@ -17,7 +17,7 @@ from headrace.client.client import Client
 from headrace.errors import HeadraceError
 from headrace.lake.event_columns import event_columns
 from headrace.operations.core import Core
-from headrace.operations.event_log import ENTRIES_PER_READ, log_ends, read_entries
+from headrace.operations.event_log import ENTRIES_PER_READ, logs, read_entries
 from headrace.operations.values import Counts
 from headrace.spark.error_summary import error_summary, full_message
 from headrace.spark.executors.task import Assignment, WorkCounts, run_task
@@ -58,7 +58,7 @@ class WorkRun:
         self._assignment = assignment
         self._tasks = tasks
         self._counts = WorkCounts()
-        ends = drive(client.core.transport, log_ends(client.core))
+        ends = drive(client.core.transport, logs(client.core))
         self._started_at = [each.newest for each in ends]
         self._error: BaseException | None = None
         self._stopping = threading.Event()
