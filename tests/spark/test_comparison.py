@@ -15,7 +15,7 @@ from headrace.cli.audit import show_comparison
 from headrace.engine.statistics import Series
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
-from headrace.operations.daily_totals import DailyTotals
+from headrace.operations.daily_totals import DailyTotals, merged_stats
 from headrace.spark.comparison import (
     Coverage,
     _compared,
@@ -154,7 +154,8 @@ def told_by_server(*, stats: bool) -> _ServerFigures:
     """Return a server with one queue and no figures of its last day."""
     nothing = DailyTotals(0, 0, None, NO_BOOKS, NO_TIMES, NO_TIMES, 0, 0)
     settings = {"mail": {"stats": stats, "stats_age": 86_400, "histogram_age": 86_400}}
-    return _ServerFigures(MON, settings, {"mail": {MON: [nothing]}}, {(0, "mail"): 0})
+    of_day = {MON: merged_stats("mail", [nothing], failed=0)}
+    return _ServerFigures(MON, settings, {"mail": [nothing]}, {"mail": of_day})
 
 
 def test_disabled_statistics_are_listed_as_left_out() -> None:

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
 from headrace.app.async_clients import AsyncClients
@@ -242,9 +242,9 @@ class App:
         own = self.url, self.place, self.connected, self._async_clients
         asked = connecting.ConnectOptions(url, namespace or self.name, library=library)
         self.url = url
-        self.place = replace(
-            self.place, url=asked.url, namespace=asked.namespace, library=asked.library
-        )
+        self.place = copy(self.place)
+        self.place.url, self.place.namespace = asked.url, asked.namespace
+        self.place.library = asked.library
         self.connected = None
         self._async_clients = AsyncClients(self.place)
         try:

@@ -7,7 +7,6 @@ the embedded server.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -42,22 +41,11 @@ LAYOUT = 2
 CONNECTIONS = 10_000
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class ConnectOptions:
     """The checked arguments of `connect` and `connect_async`.
 
     An empty `url` means the embedded server. Raises InvalidArgument for an invalid argument.
     """
-
-    url: str = field(repr=False)
-    namespace: str
-    shards: int | None
-    codec: Codec
-    limits: Limits
-    library: Library
-    retry_for: float
-    timeout: float
-    durability: Durability
 
     def __init__(
         self,
@@ -72,26 +60,25 @@ class ConnectOptions:
         timeout: Span = 5,
         durability: Durability = 0,
     ) -> None:
-        check.namespace(namespace)
+        self.namespace = check.namespace(namespace)
         if shards is not None:
             check.whole("shards", shards, 1, 1024)
         if url is not None:
             check_url(url)
-        checked = {
-            "url": "" if url is None else url,
-            "namespace": namespace,
-            "shards": shards,
-            "codec": codec_of(codec),
-            "limits": _instance("limits", limits, Limits) or Limits(),
-            "library": _instance("library", library, Library) or LIBRARY,
-            "retry_for": milliseconds("retry_for", retry_for) / 1000,
-            "timeout": milliseconds("timeout", timeout) / 1000,
-            "durability": check.durability(durability),
-        }
-        if checked["timeout"] == 0:
+        self.url = "" if url is None else url
+        self.shards = shards
+        self.codec = codec_of(codec)
+        self.limits = _instance("limits", limits, Limits) or Limits()
+        self.library = _instance("library", library, Library) or LIBRARY
+        self.retry_for = milliseconds("retry_for", retry_for) / 1000
+        self.timeout = milliseconds("timeout", timeout) / 1000
+        self.durability = check.durability(durability)
+        if self.timeout == 0:
             raise InvalidArgument("timeout must be at least a millisecond")
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        """Return a text without the URL, which may contain a password."""
+        return f"<ConnectOptions {self.namespace!r}>"
 
 
 def _instance(what: str, value: T | None, kind: type[T]) -> T | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Unpack
 
 from headrace.engine import keys
-from headrace.engine.call import Answer, Call, build, each_state, pack
+from headrace.engine.call import pack
 from headrace.engine.check import listed, text
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations.batches import in_batches
@@ -21,7 +21,7 @@ from headrace.operations.ids import (
     parents_of,
     spare_id,
 )
-from headrace.operations.jobs import checked_rows
+from headrace.operations.jobs import checked_rows, state_calls
 from headrace.operations.protocols import ClientLike, GroupLike
 from headrace.operations.putting import (
     Item,
@@ -52,8 +52,9 @@ def depend(client: ClientLike, job_id: str, on: Iterable[str]) -> Operation[str]
         client.dependencies.add("report", ["import-1", "import-2"])
     """
     core = client.core
-    text("id", job_id, core.limits.name)
-    return (yield from _change(core, "depend", job_id, pack(parents_of(core, [job_id], on))))
+    rows = checked_rows(core, [job_id])
+    make = state_calls("depend", parents=pack(parents_of(core, [job_id], on)))
+    return sole((yield from in_batches(core, rows, make)))
 
 
 def undepend(client: ClientLike, job_id: str, *ids: str) -> Operation[str]:
@@ -64,16 +65,9 @@ def undepend(client: ClientLike, job_id: str, *ids: str) -> Operation[str]:
         client.dependencies.remove("summary", "import-1")
     """
     core = client.core
-    text("id", job_id, core.limits.name)
+    rows = checked_rows(core, [job_id])
     parents = pack(parents_of(core, [job_id], ids)) if ids else b""
-    return (yield from _change(core, "undepend", job_id, parents))
-
-
-def _change(core: Core, op: str, job_id: str, parents: bytes) -> Operation[str]:
-    def make(rows: Sequence[tuple[Any, ...]]) -> Call[list[Answer]]:
-        return build(op, each_state([str(row[0]) for row in rows]), rows, parents=parents)
-
-    return sole((yield from in_batches(core, checked_rows(core, [job_id]), make)))
+    return sole((yield from in_batches(core, rows, state_calls("undepend", parents=parents))))
 
 
 # Groups.

@@ -38,11 +38,10 @@ def is_entry_id(text: str) -> bool:
 class ShardLog:
     """The event log of a shard.
 
-    `oldest` is the id of the oldest entry in the log, <milliseconds>-<number>, or None if the log is
-    empty. `newest` is the id of the newest entry ever written, or "0-0" before the first event.
-    `trimmed` is the number of events that were removed. `dropped` counts the removed events that at
-    least one lake had not read. `marks` maps each lake to the id of the last entry that the lake
-    has read.
+    `oldest` and `newest` are entry ids, <milliseconds>-<number>. `oldest` is None if the log is
+    empty. `newest` is the newest entry ever written, or "0-0" before the first event. `trimmed` is
+    the number of events that were removed. `dropped` counts the removed events that at least one
+    lake had not read. `marks` maps each lake to the id of the last entry that the lake has read.
     """
 
     shard: int

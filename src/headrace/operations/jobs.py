@@ -47,7 +47,9 @@ def checked_rows(core: Core, ids: Sequence[str]) -> list[Row]:
     return [(text("id", job_id, core.limits.name),) for job_id in listed("ids", ids, "str")]
 
 
-def _state_calls(op: str, **args: Any) -> MakeCall:
+def state_calls(op: str, **args: Any) -> MakeCall:
+    """Return a function that builds calls of a script, which answer with the state of each job."""
+
     def make(rows: Sequence[Row]) -> Call[list[Answer]]:
         return build(op, each_state([str(row[0]) for row in rows]), rows, **args)
 
@@ -151,7 +153,7 @@ def timeout(client: ClientLike, *ids: str) -> Operation[list[Answer]]:
         client.timeout("import-2")
     """
     rows = checked_rows(client.core, ids)
-    return (yield from in_batches(client.core, rows, _state_calls("timeout")))
+    return (yield from in_batches(client.core, rows, state_calls("timeout")))
 
 
 def requeue(
@@ -175,7 +177,7 @@ def requeue(
 
 def _requeue_calls(queue: str, delay: Span, state: str = "") -> MakeCall:
     delay_ms = milliseconds("delay", delay)
-    return _state_calls("requeue", queue=queue, delay=delay_ms, nonce=new_nonce(), state=state)
+    return state_calls("requeue", queue=queue, delay=delay_ms, nonce=new_nonce(), state=state)
 
 
 def prioritise(client: ClientLike, job_id: str, priority: float) -> Operation[str]:
@@ -189,7 +191,7 @@ def prioritise(client: ClientLike, job_id: str, priority: float) -> Operation[st
         client.prioritise("order-7", -10)
     """
     rows = checked_rows(client.core, [job_id])
-    make = _state_calls("prioritise", priority=number("priority", priority))
+    make = state_calls("prioritise", priority=number("priority", priority))
     return sole((yield from in_batches(client.core, rows, make)))
 
 
@@ -224,7 +226,7 @@ def retry(
         found = yield from page_of_failed(client, failure, 0, count, newest_first=False)
         ids = tuple(one.id for one in found.jobs)
     delay_ms = milliseconds("delay", delay)
-    make = _state_calls("retry", delay=delay_ms, nonce=new_nonce(), expected=b"")
+    make = state_calls("retry", delay=delay_ms, nonce=new_nonce(), expected=b"")
     if target is not None:
         make = _requeue_calls(target, delay, "failed")
     return (yield from in_batches(core, checked_rows(core, ids), make))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.engine.call import build, is_refusal
+from headrace.engine.call import Call, build, is_refusal
 from headrace.engine.check import text, whole
 from headrace.engine.events import entry_number
 from headrace.errors import InvalidArgument, LakeRefused
 from headrace.operations.event_log import is_entry_id, logs
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import on_all_shards
-from headrace.operations.requests import ask
+from headrace.operations.requests import ask, unchanged
 from headrace.transport.drive import Operation
 
 
@@ -68,25 +68,19 @@ def mark_lake(client: ClientLike, lake: str, offsets: Mapping[int, str]) -> Oper
     for shard, entry in offsets.items():
         whole("shard", shard, 0, core.shards - 1)
         _check_entry(entry)
-    calls = [
-        (shard, build("mark_lake", _marked(lake, shard, entry), lake=lake, entry=entry))
+    calls: list[tuple[int, Call[Any]]] = [
+        (shard, build("mark_lake", unchanged, lake=lake, entry=entry))
         for shard, entry in offsets.items()
     ]
-    yield from ask(core, calls)
+    for (shard, entry), answer in zip(offsets.items(), (yield from ask(core, calls)), strict=True):
+        if is_refusal(answer):
+            code, _, detail = answer.decode().partition(" ")
+            raise LakeRefused(lake, _REFUSALS[code].format(shard=shard, entry=entry, detail=detail))
 
 
 def _check_entry(entry: object) -> None:
     if not isinstance(entry, str) or not is_entry_id(entry):
         raise InvalidArgument(f"an entry must be <milliseconds>-<number>, not {entry!r}")
-
-
-def _marked(lake: str, shard: int, entry: str) -> Callable[[Any], None]:
-    def decode(answer: Any) -> None:
-        if is_refusal(answer):
-            code, _, detail = answer.decode().partition(" ")
-            raise LakeRefused(lake, _REFUSALS[code].format(shard=shard, entry=entry, detail=detail))
-
-    return decode
 
 
 _REFUSALS = {

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from headrace.engine import keys
-from headrace.engine.call import build, is_refusal, job_refusal, pack
+from headrace.engine.call import Call, build, is_refusal, job_refusal, pack
 from headrace.engine.check import page, text, whole
 from headrace.engine.check import tags as checked_tags
 from headrace.operations.core import Core
@@ -44,19 +43,12 @@ def _retag(
     core: Core, op: str, job_id: str, tags: tuple[str, ...], **args: int
 ) -> Operation[list[str]]:
     text("id", job_id, core.limits.name)
-    packed_names = pack(checked_tags(tags, core.limits))
-    call = build(op, _tags_of(job_id), [(job_id,)], names=packed_names, **args)
-    return (yield from ask_one(core, core.shard_of(job_id), call))
-
-
-def _tags_of(job_id: str) -> Callable[[list[Any]], list[str]]:
-    def decode(answers: list[Any]) -> list[str]:
-        [answer] = answers
-        if is_refusal(answer):
-            raise job_refusal(job_id, answer)
-        return [name.decode() for name in answer]
-
-    return decode
+    names = pack(checked_tags(tags, core.limits))
+    call: Call[list[Any]] = build(op, list, [(job_id,)], names=names, **args)
+    [answer] = yield from ask_one(core, core.shard_of(job_id), call)
+    if is_refusal(answer):
+        raise job_refusal(job_id, answer)
+    return [name.decode() for name in answer]
 
 
 def tagged(client: ClientLike, name: str, *, offset: int = 0, count: int = 25) -> Operation[Page]:

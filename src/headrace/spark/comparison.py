@@ -18,9 +18,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from headrace.client.client import Client
 from headrace.engine.check import EPOCH
-from headrace.engine.statistics import Series, merged
+from headrace.engine.statistics import Series, Stats
 from headrace.lake.lake import Lake
-from headrace.operations.daily_totals import DailyTotals, daily_totals
+from headrace.operations.daily_totals import DailyTotals, daily_totals, merged_stats
 from headrace.operations.queues import all_queues
 from headrace.spark.options import ServerAddress
 from headrace.spark.query import HistoryView, open_history
@@ -33,7 +33,6 @@ PRECISION = 1e-9
 _NOISE = 1e-13
 _DAY = dt.timedelta(days=1)
 
-Days = dict[dt.date, Sequence[DailyTotals]]
 TableRow = Mapping[str, Any]
 
 
@@ -70,15 +69,12 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _ServerFigures:
-    """The figures of the server.
-
-    `numbers` has, for each shard and queue, the number of the last event that the figures include.
-    """
+    """The figures of the server by queue; `totals` has the totals of today on each shard."""
 
     today: dt.date
     settings: Mapping[str, Mapping[str, Any]]
-    totals: Mapping[str, Days]
-    numbers: Mapping[tuple[int, str], int]
+    totals: Mapping[str, Sequence[DailyTotals]]
+    stats: Mapping[str, Mapping[dt.date, Stats]]
 
     def oldest(self, queue: str, setting: str) -> dt.date:
         """Return the oldest day that the server keeps under a setting such as `stats_age`."""
@@ -123,20 +119,19 @@ def _read_server(client: Client) -> _ServerFigures:
     core = client.core
     names = drive(core.transport, all_queues(core))
     settings = {name: client.queue(name).settings() for name in names}
-    totals: dict[str, Days] = {name: {} for name in names}
-    numbers: dict[tuple[int, str], int] = {}
-    today = EPOCH
-    for name, found in drive(core.transport, daily_totals(core, names)).items():
-        today = EPOCH + found[0].day * _DAY
-        totals[name][today] = found
-        numbers |= {(shard, name): each.number for shard, each in enumerate(found)}
+    totals = drive(core.transport, daily_totals(core, names))
+    today = EPOCH + max((each.day for found in totals.values() for each in found), default=0) * _DAY
+    stats: dict[str, dict[dt.date, Stats]] = {name: {} for name in names}
     longest = max((int(float(str(each["stats_age"]))) for each in settings.values()), default=0)
-    earlier = [today - back * _DAY for back in range(1, longest // 86_400 + 1)]
-    for day in earlier:
-        found_then = drive(core.transport, daily_totals(core, names, (day - EPOCH).days))
-        for name, found in found_then.items():
-            totals[name][day] = found
-    return _ServerFigures(today, settings, totals, numbers)
+    for back in range(longest // 86_400 + 1):
+        day = today - back * _DAY
+        # Use the same totals for the books and for the statistics of today.
+        of_day = (
+            drive(core.transport, daily_totals(core, names, (day - EPOCH).days)) if back else totals
+        )
+        for name, found in of_day.items():
+            stats[name][day] = merged_stats(name, found, failed=0)
+    return _ServerFigures(today, settings, totals, stats)
 
 
 # The lake
@@ -163,7 +158,11 @@ def _read_lake(history: HistoryView, of_server: _ServerFigures) -> _LakeFigures:
 
 def _counted(spark: SparkSession, events: DataFrame, of_server: _ServerFigures) -> DataFrame:
     """Return the events that the server's figures include."""
-    known = [(shard, queue, number) for (shard, queue), number in of_server.numbers.items()]
+    known = [
+        (shard, queue, each.number)
+        for queue, totals in of_server.totals.items()
+        for shard, each in enumerate(totals)
+    ]
     upto = spark.createDataFrame(known, "of_shard bigint, of_queue string, upto bigint")
     is_counted = (
         (F.col("shard") == F.col("of_shard"))
@@ -263,7 +262,7 @@ def _compared(of_lake: _LakeFigures, of_server: _ServerFigures) -> Comparison:
 
 def _recreated(queue: str, of_lake: _LakeFigures, of_server: _ServerFigures) -> dt.date | None:
     """Return the day on which a queue was recreated, or None if the queue was created only once."""
-    totals = of_server.totals[queue][of_server.today]
+    totals = of_server.totals[queue]
     made = min((each.created_ms for each in totals if each.created_ms), default=None)
     first = of_lake.first_minutes.get(queue)
     if made is None or first is None or first >= made // 60_000 * 60_000:
@@ -282,38 +281,26 @@ def _compare_days(
         found.left_out.append(f"queue {queue!r}: its statistics are disabled")
         return set()
     rows = of_lake.rows.get(queue, {})
-    days = of_server.totals[queue]
     compared = set()
-    for day in sorted(days):
-        has_figures = day in rows or any(map(_has_figures, days[day]))
-        is_kept = day >= of_server.oldest(queue, "stats_age") or any(map(_has_figures, days[day]))
+    for day, stats in sorted(of_server.stats[queue].items()):
+        is_counted = bool(stats.wait.count or stats.run.count or stats.failures or stats.retries)
+        is_kept = is_counted or (day in rows and day >= of_server.oldest(queue, "stats_age"))
         is_known = day not in of_lake.coverage.gaps and (since is None or day > since)
-        if has_figures and is_kept and is_known:
+        if is_kept and is_known:
             has_bins = day >= of_server.oldest(queue, "histogram_age")
             what = f"queue {queue!r}, {day}"
-            _compare_day(found, what, rows.get(day, {}), days[day], has_bins=has_bins)
+            _compare_day(found, what, rows.get(day, {}), stats, has_bins=has_bins)
             compared.add(day)
     return compared
 
 
-def _has_figures(found: DailyTotals) -> bool:
-    return bool(found.wait.count or found.run.count or found.failures or found.retries)
-
-
 def _compare_day(
-    found: Comparison,
-    what: str,
-    row: Mapping[str, Any],
-    totals: Sequence[DailyTotals],
-    *,
-    has_bins: bool,
+    found: Comparison, what: str, row: Mapping[str, Any], stats: Stats, *, has_bins: bool
 ) -> None:
     for name in ("failures", "retries"):
-        of_server = sum(getattr(each, name) for each in totals)
-        found.check(f"{what}: the number of {name}", row.get(name, 0), of_server)
+        found.check(f"{what}: the number of {name}", row.get(name, 0), getattr(stats, name))
     for name in SERIES:
-        series = merged(getattr(each, name) for each in totals)
-        figures = _series(row, name), series
+        figures = _series(row, name), getattr(stats, name)
         _compare_series(found, f"{what}, {name} time", *figures, has_bins=has_bins)
 
 
@@ -342,7 +329,7 @@ def _compare_books(
     rows = of_lake.rows.get(queue, {}).values()
     total = {name: sum(row[name] for row in rows) for name in COUNTS}
     books: dict[str, int] = defaultdict(int)
-    for each in of_server.totals[queue][of_server.today]:
+    for each in of_server.totals[queue]:
         for name, value in each.books.items():
             books[name] += value
     for name in ("put", "cancelled", "expired"):
