@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from headrace import errors as errors
@@ -10,101 +11,20 @@ from headrace.errors import *  # noqa: F403 - every exception is public
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from headrace.app.app import App as App
-    from headrace.app.context import Context as Context
-    from headrace.app.task import Task as Task
-    from headrace.app.verdicts import Discard as Discard
-    from headrace.app.verdicts import Retry as Retry
-    from headrace.app.verdicts import Snooze as Snooze
-    from headrace.backoff import Backoff as Backoff
-    from headrace.client.client import AsyncClient as AsyncClient
     from headrace.client.client import Client as Client
     from headrace.client.connect import PendingAsyncClient
-    from headrace.client.group import AsyncGroup as AsyncGroup
-    from headrace.client.group import Group as Group
-    from headrace.client.lease import AsyncLease as AsyncLease
-    from headrace.client.lease import Lease as Lease
-    from headrace.client.queue import AsyncQueue as AsyncQueue
-    from headrace.client.queue import Queue as Queue
-    from headrace.client.session import AsyncSession as AsyncSession
-    from headrace.client.session import Session as Session
-    from headrace.client.watch import AsyncWatch as AsyncWatch
-    from headrace.client.watch import Watch as Watch
     from headrace.codecs.codec import Codec as Codec
-    from headrace.codecs.encryption import Encrypted as Encrypted
     from headrace.engine.check import Limits as Limits
-    from headrace.engine.events import Event as Event
     from headrace.engine.script import Library
-    from headrace.engine.statistics import Series as Series
-    from headrace.engine.statistics import Stats as Stats
-    from headrace.feeds.feed import AsyncFeed as AsyncFeed
-    from headrace.feeds.feed import Feed as Feed
-    from headrace.feeds.values import FeedCounts as FeedCounts
-    from headrace.feeds.values import FeedEvent as FeedEvent
-    from headrace.feeds.values import FeedSettings as FeedSettings
-    from headrace.operations.channel_listener import AsyncListener as AsyncListener
-    from headrace.operations.channel_listener import Listener as Listener
-    from headrace.operations.lakes import LakeShard as LakeShard
-    from headrace.operations.schedules import Schedule as Schedule
-    from headrace.operations.values import Audit as Audit
-    from headrace.operations.values import Bulk as Bulk
-    from headrace.operations.values import Counts as Counts
-    from headrace.operations.values import Fail as Fail
-    from headrace.operations.values import Failure as Failure
-    from headrace.operations.values import FailureGroup as FailureGroup
-    from headrace.operations.values import Job as Job
-    from headrace.operations.values import Page as Page
-    from headrace.operations.values import Result as Result
-    from headrace.operations.values import Stage as Stage
-    from headrace.operations.values import Throttle as Throttle
-    from headrace.operations.values import Tracked as Tracked
-    from headrace.operations.values import Worker as Worker
-    from headrace.operations.values import WriteStatus as WriteStatus
-    from headrace.options import JobOptions as JobOptions
-    from headrace.options import Put as Put
-    from headrace.options import TaskOptions as TaskOptions
+    from headrace.public_names import *  # noqa: F403 - the table of public names
 
 __version__ = "0.1.0"
-
-# The public names of each module. Headrace imports a module when a program first uses one of its
-# names, because importing redis-py alone takes longer than the start of most programs.
-_NAMES = {
-    "headrace.app.app": "App",
-    "headrace.backoff": "Backoff",
-    "headrace.app.context": "Context",
-    "headrace.app.task": "Task",
-    "headrace.app.verdicts": "Discard Retry Snooze",
-    "headrace.client.client": "AsyncClient Client",
-    "headrace.client.group": "AsyncGroup Group",
-    "headrace.client.lease": "AsyncLease Lease",
-    "headrace.client.queue": "AsyncQueue Queue",
-    "headrace.client.session": "AsyncSession Session",
-    "headrace.client.watch": "AsyncWatch Watch",
-    "headrace.codecs.codec": "Codec",
-    "headrace.codecs.encryption": "Encrypted",
-    "headrace.engine.check": "Limits",
-    "headrace.engine.events": "Event",
-    "headrace.engine.statistics": "Series Stats",
-    "headrace.feeds.feed": "AsyncFeed Feed",
-    "headrace.feeds.values": "FeedCounts FeedEvent FeedSettings",
-    "headrace.operations.lakes": "LakeShard",
-    "headrace.operations.channel_listener": "AsyncListener Listener",
-    "headrace.operations.schedules": "Schedule",
-    "headrace.operations.values": (
-        "Audit Bulk Counts Fail Failure FailureGroup Job Page Result Stage Throttle "
-        "Tracked Worker WriteStatus"
-    ),
-    "headrace.options": "JobOptions Put TaskOptions",
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 _ERRORS = [
     name
     for name, value in vars(errors).items()
     if isinstance(value, type) and issubclass(value, errors.HeadraceError)
 ]
-
-__all__ = sorted([*_MODULES, *_ERRORS, "connect", "connect_async"])  # noqa: PLE0605 - one table of names
 
 
 def connect(
@@ -189,13 +109,20 @@ def connect_async(
     )
 
 
+def _public_names() -> dict[str, Any]:
+    # Import these names on first use, because importing redis-py alone takes longer than the start
+    # of most programs.
+    names = vars(import_module("headrace.public_names"))
+    return {name: value for name, value in names.items() if name[0].isupper()}
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        from importlib import import_module
-
-        return getattr(import_module(_MODULES[name]), name)
-    raise AttributeError(f"module 'headrace' has no attribute {name!r}")
+    if name == "__all__":
+        return sorted([*_public_names(), *_ERRORS, "connect", "connect_async"])
+    if not name[0].isupper() or name not in _public_names():
+        raise AttributeError(f"module 'headrace' has no attribute {name!r}")
+    return _public_names()[name]
