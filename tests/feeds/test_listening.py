@@ -12,7 +12,7 @@ import pytest
 
 import headrace
 from headrace import AsyncListener, Client, FeedEvent, Unreadable
-from headrace.feeds.listening import AllFeedsReader, FeedReader
+from headrace.feeds.listening import ChangeReader
 from headrace.operations.channel_listener import ListeningState
 from headrace.transport.drive import drive
 from tests.proof import proves
@@ -307,12 +307,17 @@ def message(number: int, *, life: int = 5, kind: str = "published", of_shard: in
 
 
 @pytest.fixture
-def one_feed(calm: Client) -> FeedReader:
-    """A reader that has received four changes of a feed, which event 5 created."""
-    known = FeedReader(calm.core, "news")
+def one_feed(calm: Client) -> Callable[[bytes], list[FeedEvent]]:
+    """The `read` of a reader that has received four changes of a feed, which event 5 created."""
+    known = ChangeReader(calm.core, "news")
+    [(_, channel)] = known.channels
+
+    def read(given: bytes) -> list[FeedEvent]:
+        return list(known.read(channel, given))
+
     for number in (1, 2, 3, 4):
-        assert len(list(known.read("", message(number)))) == 1
-    return known
+        assert len(read(message(number))) == 1
+    return read
 
 
 @pytest.mark.parametrize(
@@ -328,23 +333,25 @@ def one_feed(calm: Client) -> FeedReader:
     ],
 )
 def test_numbers_show_old_and_missing_changes(
-    one_feed: FeedReader, number: int, life: int, then: list[Any]
+    one_feed: Callable[[bytes], list[FeedEvent]], number: int, life: int, then: list[Any]
 ) -> None:
-    events = list(one_feed.read("", message(number, life=life)))
+    events = one_feed(message(number, life=life))
 
     assert [one.missed if one.kind == "missed" else one.kind for one in events] == then
 
 
-def test_recreation_after_a_received_deletion_is_not_missed(one_feed: FeedReader) -> None:
-    assert len(list(one_feed.read("", message(5, kind="feed_deleted")))) == 1
+def test_recreation_after_a_received_deletion_is_not_missed(
+    one_feed: Callable[[bytes], list[FeedEvent]],
+) -> None:
+    assert len(one_feed(message(5, kind="feed_deleted"))) == 1
 
-    events = list(one_feed.read("", message(1, life=9, kind="feed_made")))
+    events = one_feed(message(1, life=9, kind="feed_made"))
 
     assert [one.kind for one in events] == ["made"]
 
 
 def test_numbers_of_a_shard_show_old_and_missing_changes(calm: Client) -> None:
-    known = AllFeedsReader(calm.core)
+    known = ChangeReader(calm.core, "")
     station: ListeningState[FeedEvent]
     station = ListeningState(calm.core, known.channels, known.read, lambda: known.check(station))
     drive(calm.core.transport, known.check(station))

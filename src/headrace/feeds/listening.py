@@ -17,8 +17,13 @@ from headrace.transport.drive import Operation
 
 # The number of parts of a message. The separator is the byte 0.
 PARTS = 9
-NOTHING = (0, 0)
 HAS_ITEM = ("published", "edited")
+
+
+# Which life of a feed a change belongs to, and the number of the change.
+Position = tuple[int, int]
+# The position before the first check. Lives are numbered from 1.
+NOTHING: Position = (0, 0)
 
 
 class FeedMessage:
@@ -52,80 +57,35 @@ class FeedMessage:
         )
 
 
-class FeedReader:
-    """Reads the messages of one feed, and finds gaps in the change numbers of the feed."""
+class ChangeReader:
+    """Reads messages about changes, and finds gaps in the numbers of the changes.
 
-    def __init__(self, core: Core, name: str) -> None:
+    With an empty `feed`, the messages are about all feeds. These changes are numbered by shard, in
+    a life that never ends.
+    """
+
+    def __init__(self, core: Core, feed: str) -> None:
         self._core = core
-        self._name = name
-        self._at = NOTHING
+        self._feed = feed
+        shards = [core.shard_of(feed)] if feed else range(core.shards)
+        self.channels = [core.channel(shard, keys.changes_channel, feed) for shard in shards]
+        self._at = {name: NOTHING for _, name in self.channels}
         self._exists = False
-
-    def read(self, _: str, message: bytes) -> Iterator[FeedEvent]:
-        """Yield the event of a message; after a gap, first yield an event of kind missed."""
-        parsed = FeedMessage(self._core.codec, message)
-        life, number = parsed.life, parsed.event.number
-        if (life, number) <= self._at:
-            return
-        if life == self._at[0]:
-            if number > self._at[1] + 1:
-                yield self._missed(number - self._at[1] - 1)
-        elif self._exists or number > 1:
-            yield self._missed(None)
-        self._at = (life, number)
-        self._exists = parsed.event.kind != "deleted"
-        yield parsed.event
-
-    def check(self, state: ListeningState[FeedEvent]) -> Operation[list[FeedEvent]]:
-        """Compare the received change numbers with the server's numbers, and report missed changes.
-
-        The first check only stores the numbers.
-        """
-        found = yield from info(self._core, self._name)
-        exists = found is not None
-        newest = self._at
-        if found is not None:
-            newest = int(found.fields["life"]), int(found.fields["number"])
-        if self._at == NOTHING:
-            self._at, self._exists = newest, exists
-            return []
-        lost_data = newest < self._at
-        yield from catch_up(state, lambda: self._knows(newest, exists=exists))
-        if self._knows(newest, exists=exists) and not lost_data:
-            return []
-        same_life = exists and newest[0] == self._at[0] and not lost_data
-        missed = self._missed(newest[1] - self._at[1] if same_life else None)
-        self._at, self._exists = newest, exists
-        return [missed]
-
-    def _knows(self, newest: tuple[int, int], *, exists: bool) -> bool:
-        return self._at >= newest and (exists or not self._exists)
-
-    def _missed(self, count: int | None) -> FeedEvent:
-        return FeedEvent("missed", self._name, missed=count)
-
-
-class AllFeedsReader:
-    """Reads the messages of all feeds, and finds gaps in the change numbers of each shard."""
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self.channels = [
-            core.channel(shard, keys.changes_channel, "") for shard in range(core.shards)
-        ]
-        self._shards = {name: shard for shard, name in self.channels}
-        self._seen: list[int] | None = None
 
     def read(self, channel: str, message: bytes) -> Iterator[FeedEvent]:
         """Yield the event of a message; after a gap, first yield an event of kind missed."""
         parsed = FeedMessage(self._core.codec, message)
-        seen = self._seen or []
-        shard = self._shards[channel]
-        if parsed.of_shard <= seen[shard]:
+        life, number = (parsed.life, parsed.event.number) if self._feed else (1, parsed.of_shard)
+        known_life, known_number = self._at[channel]
+        if (life, number) <= self._at[channel]:
             return
-        if parsed.of_shard > seen[shard] + 1:
-            yield self._missed(parsed.of_shard - seen[shard] - 1)
-        seen[shard] = parsed.of_shard
+        if life == known_life:
+            if number > known_number + 1:
+                yield self._missed(number - known_number - 1)
+        elif self._exists or number > 1:
+            yield self._missed(None)
+        self._at[channel] = (life, number)
+        self._exists = not self._feed or parsed.event.kind != "deleted"
         yield parsed.event
 
     def check(self, state: ListeningState[FeedEvent]) -> Operation[list[FeedEvent]]:
@@ -133,44 +93,57 @@ class AllFeedsReader:
 
         The first check only stores the numbers.
         """
-        counts = yield from changes(self._core)
-        if self._seen is None:
-            self._seen = counts
+        newest, exists = yield from self._newest()
+        if NOTHING in self._at.values():
+            self._at, self._exists = newest, exists
             return []
-        seen = self._seen
-        lost_data = any(theirs < ours for theirs, ours in zip(counts, seen, strict=True))
 
-        def missing() -> int:
-            return sum(max(0, theirs - ours) for theirs, ours in zip(counts, seen, strict=True))
+        def is_complete() -> bool:
+            reached = all(self._at[name] >= position for name, position in newest.items())
+            return reached and (exists or not self._exists)
 
-        yield from catch_up(state, lambda: missing() == 0)
-        if not lost_data and missing() == 0:
+        lost_data = any(position < self._at[name] for name, position in newest.items())
+        yield from catch_up(state, is_complete)
+        if is_complete() and not lost_data:
             return []
-        missed = self._missed(None if lost_data else missing())
-        self._seen = counts
-        return [missed]
+        pairs = [(self._at[name], position) for name, position in newest.items()]
+        same_life = exists and all(at[0] == position[0] for at, position in pairs)
+        missing = sum(max(0, position[1] - at[1]) for at, position in pairs)
+        self._at, self._exists = newest, exists
+        return [self._missed(missing if same_life and not lost_data else None)]
+
+    def _newest(self) -> Operation[tuple[dict[str, Position], bool]]:
+        """Return the newest change of each channel, and whether the feed exists."""
+        if not self._feed:
+            counts = yield from changes(self._core)
+            return {
+                name: (1, count) for (_, name), count in zip(self.channels, counts, strict=True)
+            }, True
+        found = yield from info(self._core, self._feed)
+        if found is None:
+            return dict(self._at), False
+        return {
+            name: (int(found.fields["life"]), int(found.fields["number"])) for name in self._at
+        }, True
 
     def _missed(self, count: int | None) -> FeedEvent:
-        return FeedEvent("missed", "", missed=count)
+        return FeedEvent("missed", self._feed, missed=count)
 
 
 def listen(feed: FeedLike, wait: Span | None) -> Operation[ListeningState[FeedEvent]]:
     """Subscribe to the changes of a feed; see Feed.listen."""
-    core = feed.core
     wait_for = seconds(wait)
-    if (yield from info(core, feed.name)) is None:
+    if (yield from info(feed.core, feed.name)) is None:
         raise FeedNotFound(feed.name)
-    reader = FeedReader(core, feed.name)
-    channel = core.channel(core.shard_of(feed.name), keys.changes_channel, feed.name)
-    state = ListeningState(core, [channel], reader.read, lambda: reader.check(state), wait_for)
-    return (yield from subscribe(state))
+    return (yield from _listen(feed.core, feed.name, wait_for))
 
 
 def listen_feeds(client: ClientLike, wait: Span | None) -> Operation[ListeningState[FeedEvent]]:
     """Subscribe to the changes of every feed; see Feeds.listen."""
-    core = client.core
-    reader = AllFeedsReader(core)
-    state = ListeningState(
-        core, reader.channels, reader.read, lambda: reader.check(state), seconds(wait)
-    )
+    return (yield from _listen(client.core, "", seconds(wait)))
+
+
+def _listen(core: Core, feed: str, wait: float | None) -> Operation[ListeningState[FeedEvent]]:
+    reader = ChangeReader(core, feed)
+    state = ListeningState(core, reader.channels, reader.read, lambda: reader.check(state), wait)
     return (yield from subscribe(state))

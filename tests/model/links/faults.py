@@ -243,12 +243,6 @@ CALLS = [
         "parents or",
     ),
     Fault("a repeated undepend is refused", "ops/undepend", "and not again and", "and"),
-    Fault(
-        "a group reports no pending members",
-        "ops/pending",
-        "redis.call('ZCARD', key('group', group))",
-        "0",
-    ),
 ]
 
 AUDIT = [
