@@ -8,7 +8,7 @@ Internal: import JobOptions, TaskOptions and Put from `headrace`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, TypedDict, Unpack, get_type_hints
@@ -176,6 +176,9 @@ _CHECKS: dict[str, Check] = {
 }
 OPTIONS = tuple(_CHECKS)
 SCHEDULE_OPTIONS = frozenset(get_type_hints(ScheduleOptions))
+# The id of the job that is replayed. Only a replay passes this option.
+ORIGIN = "origin"
+_CHECKS[ORIGIN] = _text
 WIRE_NAMES = {"if_dependency_fails": "if_fails"}
 # The options in which a value other than None means "not passed", each with that value.
 _NOT_GIVEN: dict[str, Any] = {"retries": UNSET, "unique": False}
@@ -186,24 +189,24 @@ def is_given(name: str, value: Any) -> bool:
     return value is not _NOT_GIVEN.get(name)
 
 
-def _unknown_option(name: str) -> InvalidArgument:
-    return InvalidArgument(f"no option {name!r}; the options are {', '.join(sorted(OPTIONS))}")
+def check_names(options: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raise InvalidArgument if an option is unknown."""
+    for name in options:
+        if name not in known:
+            names = ", ".join(sorted(known))
+            raise InvalidArgument(f"no option {name!r}; the options are: {names}")
 
 
 def check_options(
-    options: Mapping[str, Any], limits: Limits, *, allow_origin: bool = False
+    options: Mapping[str, Any], limits: Limits, *, known: Collection[str] = OPTIONS
 ) -> dict[str, Any]:
-    """Return the passed options in the form that the scripts read.
-
-    With `allow_origin`, the options may include `origin`: the id of the job that is replayed.
-    """
-    checked: dict[str, Any] = {}
-    for name, value in options.items():
-        check = _CHECKS.get(name) or (_text if allow_origin and name == "origin" else None)
-        if check is None:
-            raise _unknown_option(name)
-        if value is not _NOT_GIVEN.get(name):
-            checked[WIRE_NAMES.get(name, name)] = check(name, value, limits)
+    """Return the passed options in the form that the scripts read; only `known` is accepted."""
+    check_names(options, known)
+    checked = {
+        WIRE_NAMES.get(name, name): _CHECKS[name](name, value, limits)
+        for name, value in options.items()
+        if is_given(name, value)
+    }
     if "at" in checked and "delay" in checked:
         raise InvalidArgument("pass delay= or at=, not both")
     return checked

@@ -7,7 +7,7 @@ from typing import Any
 from headrace.backoff import Backoff
 from headrace.engine.check import milliseconds
 from headrace.errors import InvalidArgument
-from headrace.options import OPTIONS, TaskOptions
+from headrace.options import OPTIONS, TaskOptions, check_names
 
 LONGEST_TIMEOUT = 366 * 86_400.0
 # Options that the worker reads. These options are stored with the arguments in the job's data.
@@ -20,10 +20,7 @@ KNOWN = frozenset((*OPTIONS, *CARRIED, "queue"))
 def checked(options: TaskOptions) -> dict[str, Any]:
     """Return the checked options; raises InvalidArgument if an option is unknown or invalid."""
     given: dict[str, Any] = dict(options)
-    if unknown := given.keys() - KNOWN:
-        raise InvalidArgument(
-            f"no option {min(unknown)!r}; the options are: {', '.join(sorted(KNOWN))}"
-        )
+    check_names(given, KNOWN)
     backoff = given.get("backoff")
     if backoff is not None and not isinstance(backoff, Backoff):
         raise InvalidArgument(f"backoff must be a headrace.Backoff, not {type(backoff).__name__}")

@@ -302,14 +302,9 @@ def _fields(pairs: list[bytes]) -> Fields:
 
 
 def _checked(core: Core, schedule_id: str, options: ScheduleOptions) -> dict[str, Any]:
-    if unknown := options.keys() - SCHEDULE_OPTIONS:
-        raise InvalidArgument(
-            f"a schedule has no option {min(unknown)!r}; the options are "
-            f"{', '.join(sorted(SCHEDULE_OPTIONS))}"
-        )
     if options.get("unique") is True:
         options = {**options, "unique": schedule_id}
-    return check_options(options, core.limits)
+    return check_options(options, core.limits, known=SCHEDULE_OPTIONS)
 
 
 def _check_id(core: Core, schedule_id: str, options: dict[str, Any]) -> None:

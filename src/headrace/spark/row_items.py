@@ -15,13 +15,11 @@ from headrace.errors import InvalidArgument
 from headrace.operations.core import Core
 from headrace.operations.ids import new_ids, settled_id, spare_id
 from headrace.operations.putting import Item, encoded
-from headrace.options import SCHEDULE_OPTIONS, JobOptions, check_options
+from headrace.options import ORIGIN, SCHEDULE_OPTIONS, JobOptions, check_options
 
 DATA = "data"
 FIELD = "data."
 ID = "id"
-# The column with the id of the copied job. Only a replay writes this column.
-ORIGIN = "origin"
 
 _INTEGRAL = (types.ByteType, types.ShortType, types.IntegerType, types.LongType)
 _NUMBER = (*_INTEGRAL, types.FloatType, types.DoubleType, types.DecimalType)
@@ -42,6 +40,7 @@ OPTIONS = {
     for name, hint in get_type_hints(JobOptions).items()
     if name == "delay" or name in SCHEDULE_OPTIONS - {"unique"}
 }
+_KNOWN = (*OPTIONS, ORIGIN)
 ALLOWED = f"id, data (or columns {FIELD}<field>), {', '.join(OPTIONS)}"
 
 
@@ -68,8 +67,8 @@ def columns_of(schema: types.StructType, *, origin: bool = False) -> RowColumns:
             f"the data of a job must be one column {DATA!r}, or columns {FIELD}<field>; the rows "
             f"have {'both' if fields else 'neither'} (columns: {', '.join(names) or 'none'})"
         )
-    known = {*OPTIONS, ORIGIN}
-    return RowColumns(ID in names, fields or None, tuple(name for name in names if name in known))
+    options = tuple(name for name in names if name in _KNOWN)
+    return RowColumns(ID in names, fields or None, options)
 
 
 def _check_column(column: types.StructField, *, origin: bool) -> None:
@@ -145,7 +144,7 @@ class RowEncoder:
             pairs = zip(names, row, strict=True)
             given = {name: _number(value) for name, value in pairs if value is not None}
             try:
-                yield check_options(given, self._core.limits, allow_origin=True)
+                yield check_options(given, self._core.limits, known=_KNOWN)
             except InvalidArgument as error:
                 raise _wrong_option(self._core, given) from error
 
@@ -198,7 +197,7 @@ def _wrong_option(core: Core, given: dict[str, Any]) -> InvalidArgument:
     """Check each option alone, and return an error that names the first invalid option."""
     for name, value in given.items():
         try:
-            check_options({name: value}, core.limits, allow_origin=True)
+            check_options({name: value}, core.limits, known=_KNOWN)
         except InvalidArgument as error:
             return InvalidArgument(
                 f"column {name!r} of a row has the value {shown(value)}: {error}"
