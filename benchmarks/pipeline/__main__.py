@@ -31,7 +31,7 @@ from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.local_server.scratch import private_server
 from headrace.spark import session
-from headrace.spark.comparison import compare
+from headrace.spark.compare_with_server import compare
 from headrace.spark.options import ServerAddress
 from headrace.spark.query import create_views, open_history
 from tests.support import servers

@@ -89,10 +89,10 @@ class JobExists(JobError):
     def __init__(self, job_id: str, state: str, *, unique: bool = False) -> None:
         if unique:
             about = f"has this unique value and is {state}"
-            advice = "put with on_exists='replace' to change that job while it waits"
+            advice = "put with on_exists='replace' to change that job while that job waits"
         else:
             about = f"already exists and is {state}"
-            advice = "put it with on_exists='move' to move it to this queue"
+            advice = "put with on_exists='move' to move that job to this queue"
         super().__init__(job_id, f"{about}; {advice}")
         self.state = state
 
@@ -121,8 +121,8 @@ class HasDependents(JobError):
         named = ", ".join(map(repr, dependents))
         super().__init__(
             job_id,
-            f"has dependents ({named}), so nothing was cancelled; cancel them in the same call, or "
-            "pass cascade=True to cancel all dependents",
+            f"has dependents ({named}), so nothing was cancelled; cancel the dependents in the "
+            "same call, or pass cascade=True to cancel all dependents",
         )
         self.dependents = dependents
 
@@ -164,9 +164,9 @@ class TooMany(JobError):
 
 
 _TOO_MANY = {
-    "tags": "would have more than {limit} tags; remove some with client.tags.remove() first",
-    "tracked": "cannot be tracked: its shard has {limit} tracked jobs, the limit; untrack some, "
-    "for example jobs that no longer exist (client.tracking.list().gone)",
+    "tags": "would have more than {limit} tags; remove some tags with client.tags.remove() first",
+    "tracked": "cannot be tracked: its shard has {limit} tracked jobs, the limit; untrack some "
+    "jobs, for example jobs that no longer exist (client.tracking.list().gone)",
 }
 
 
@@ -329,7 +329,7 @@ class NoResult(HeadraceError):
 
     def __init__(self, job_id: str, state: str) -> None:
         if state == "complete":
-            about = "is complete and has no result: no result was set, or it was taken or expired"
+            about = "is complete and has no result: the result was never set, was taken or expired"
         else:
             about = f"is {state} and has no result yet; result(id, wait=seconds) waits for it"
         super().__init__(f"job {job_id!r} {about}")
@@ -403,7 +403,7 @@ class ServerUnavailable(HeadraceError):
 class NotDurable(ServerUnavailable):
     """The server accepted the call, but did not confirm in time that the call is stored durably.
 
-    `result` is what the call would have returned, for example the id of the job. `maybe_done` is
+    `result` is the return value of the call, for example the id of the job. `maybe_done` is
     always true.
     """
 

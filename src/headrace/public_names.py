@@ -5,10 +5,10 @@
 
 from headrace.app.app import App as App
 from headrace.app.context import Context as Context
+from headrace.app.outcome_exceptions import Discard as Discard
+from headrace.app.outcome_exceptions import Retry as Retry
+from headrace.app.outcome_exceptions import Snooze as Snooze
 from headrace.app.task import Task as Task
-from headrace.app.verdicts import Discard as Discard
-from headrace.app.verdicts import Retry as Retry
-from headrace.app.verdicts import Snooze as Snooze
 from headrace.backoff import Backoff as Backoff
 from headrace.client.client import AsyncClient as AsyncClient
 from headrace.client.client import Client as Client

@@ -13,7 +13,7 @@ from headrace.engine.settings import default
 from headrace.engine.source import source
 from headrace.operations.finishing import LOG_LINES
 from headrace.operations.ids import MOST_LINKS
-from headrace.operations.matching import MATCH_AT_MOST, MATCH_BYTES
+from headrace.operations.jobs_by_data import MATCH_AT_MOST, MATCH_BYTES
 from headrace.operations.popping import SAFETY_POLL
 from headrace.operations.queues import DELETE_AT_MOST
 from headrace.operations.requests import load

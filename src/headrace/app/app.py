@@ -55,8 +55,8 @@ class App:
     Without `url`, the app uses the URL in the environment variable HEADRACE_URL. If this variable
     is not set, the app uses the embedded server. The task options passed here are the defaults for
     every task of the app. `durability` also applies to the outcomes that workers of the app send.
-    `failure_type` is a function that maps an exception of a task to the
-    failure type of the job. The default failure type is the name of the exception's class.
+    `failure_type` is a function that maps an exception of a task to the failure type of the job.
+    The default failure type is the name of the exception's class.
 
     >>> import headrace
     >>> app = headrace.App("shop")

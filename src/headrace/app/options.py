@@ -28,6 +28,6 @@ def checked(options: TaskOptions) -> dict[str, Any]:
         given["timeout"] = milliseconds("timeout", given["timeout"]) / 1000
         if not 0 < given["timeout"] <= LONGEST_TIMEOUT:
             raise InvalidArgument(
-                "timeout must be more than 0 and at most 366 days; leave it out for no timeout"
+                "timeout must be more than 0 and at most 366 days; omit timeout= for no timeout"
             )
     return given

@@ -13,7 +13,7 @@ from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import counted, print_json, say, warn_of_problems
 
 if TYPE_CHECKING:
-    from headrace.spark.comparison import Comparison
+    from headrace.spark.compare_with_server import Comparison
 
 
 @options.command("audit")

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.client.lease import AsyncLease, Lease
 from headrace.engine.call import Answer
 from headrace.engine.check import Span
-from headrace.operations import daily_totals, matching, popping, putting, queues, schedules
+from headrace.operations import daily_totals, jobs_by_data, popping, putting, queues, schedules
 from headrace.operations import jobs as job_operations
 from headrace.operations.complete_and_pop import complete_and_pop
 from headrace.operations.method import AsyncMethods, SyncMethods, method
@@ -18,13 +18,13 @@ from headrace.transport.drive import drive, drive_async
 class QueueBase(queues.QueueRef):
     """The methods that Queue and AsyncQueue share."""
 
-    cancel_matching = method(matching.cancel_matching)
+    cancel_matching = method(jobs_by_data.cancel_matching)
     configure = method(queues.configure)
     counts = method(queues.counts)
     delete = method(queues.delete)
     jobs = method(job_operations.queue_jobs)
     length = method(queues.length)
-    matching = method(matching.matching)
+    matching = method(jobs_by_data.matching)
     pause = method(queues.pause)
     peek = method(popping.peek)
     put = method(putting.put)

@@ -20,7 +20,7 @@ PARTS = 9
 HAS_ITEM = ("published", "edited")
 
 
-# Which life of a feed a change belongs to, and the number of the change.
+# The life of a feed to which a change belongs, and the number of the change.
 Position = tuple[int, int]
 # The position before the first check. Lives are numbered from 1.
 NOTHING: Position = (0, 0)

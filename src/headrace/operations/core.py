@@ -15,7 +15,8 @@ from headrace.engine.script import Library
 from headrace.engine.shard import prefix, shard_of
 from headrace.operations.held_leases import HeldLeases
 
-# Seconds after which a client tries functions again that a server has refused to load.
+# If a server refuses to load functions, the client runs scripts for this many seconds. After that
+# time, the client tries functions again.
 SCRIPTS_FOR = 60.0
 
 
@@ -95,7 +96,7 @@ class Core:
         return (word, operation.function, b"1", key, repeated, *call.args)
 
     def use_scripts(self) -> None:
-        """Run the library as a script for a while, because a server refused functions."""
+        """Run the library as a script for SCRIPTS_FOR seconds; a server has refused functions."""
         self._scripts_until = time.monotonic() + SCRIPTS_FOR
 
     def use_functions(self) -> None:

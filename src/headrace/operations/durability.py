@@ -75,7 +75,7 @@ def _wait(wanted: Durability, ms: int) -> Words:
 def _send(
     core: Core, wanted: Durability, commands: list[Command]
 ) -> Operation[tuple[list[Any], str]]:
-    """Send commands, and a wait for each shard; return the replies and what was not confirmed.
+    """Send commands, and a wait for each shard; return the replies and the reason for a missing confirmation.
 
     If the connection broke or a replica was promoted during a wait, the replies of the shard become
     errors. The client then repeats the calls, on the new primary if there is one.
@@ -128,7 +128,7 @@ def _shortfall(wanted: Durability, answer: Any, ms: int) -> str:
 
 
 def _unsupported(wanted: Durability, error: BaseException) -> str:
-    """Return why a server can never confirm a call, or an empty text if it may confirm it later."""
+    """Return why a server can never confirm a call, or "" if a repeated call may be confirmed."""
     if "unknown command" in str(error):
         return (
             f"the server lacks the command that durability={wanted!r} needs; for 'aof' use Valkey "

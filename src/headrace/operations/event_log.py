@@ -152,7 +152,7 @@ def next_events(
 
     `seen` maps each shard to the id of the last entry that was read. If there are no new events and
     `follow_until` is None, return an empty list. Otherwise wait for events until the client is
-    closed. `follow_until` is the number of times that the client had been closed at the start.
+    closed. `follow_until` is the value of `transport.closings` at the start of the iteration.
     """
     transport = client.core.transport
     while not (found := (yield from events(client, after=seen, count=count))):

@@ -11,8 +11,8 @@ from headrace.operations.core import Core
 from headrace.operations.requests import ask_one
 from headrace.transport.drive import Operation, Send
 
-# A library of another version is deleted if no sweep has found it in use for this many days. A
-# client that still needs the library loads it again with its next call.
+# `sweep` deletes a library of another version if no sweep has found the library in use for this
+# many days. A client that still needs the library loads the library again with its next call.
 UNUSED_DAYS = 7
 
 # Libraries of other programs may begin with the same prefix.
@@ -50,14 +50,15 @@ def _name(library: Any) -> str:
 
 
 def remove_unused_libraries(core: Core) -> Operation[set[str]]:
-    """Delete the libraries of other versions that were not in use for UNUSED_DAYS; return them."""
+    """Delete other versions' libraries that were unused for UNUSED_DAYS; return their names."""
     removed = set()
     others = (yield from other_libraries(core)) or {}
     for shard in range(core.shards):
         unused = [(name,) for (at, name), used in others.items() if at == shard and not used]
         call = build("unused_libraries", list, unused, days=UNUSED_DAYS)
         for name in (yield from ask_one(core, shard, call)):
-            # A user without the right, or a node where another sweep was faster, refuses this.
+            # The server refuses the deletion if the user lacks the permission, or if another sweep
+            # has already deleted the library.
             [reply] = yield Send([(shard, ("FUNCTION", "DELETE", name))])
             if not isinstance(reply, Exception):
                 removed.add(name.decode())

@@ -1,4 +1,4 @@
-"""The leases that a program holds for a worker. The program is notified of lost leases."""
+"""The leases that a program holds for a worker, with notices about lost leases."""
 
 from __future__ import annotations
 

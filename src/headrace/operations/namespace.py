@@ -46,7 +46,7 @@ def open_shards(core: Core, layout: int) -> Operation[None]:
 def _open(core: Core, numbers: range, shards: int, layout: int) -> Operation[list[list[Any]]]:
     """Return the layout and the number of shards that each shard stores; create missing metadata.
 
-    A replica, a full server and a user who may only read refuse to write, so read first.
+    Read first, because replicas and full servers refuse writes, and some users may only read.
     """
     fields = ("layout", "shards", "ingress")
     found: list[list[Any]] = yield from raw(

@@ -226,7 +226,7 @@ def _call_error(core: Core, call: Call[Any], error: Exception, *, maybe_done: bo
 def _permission_text(error: Exception) -> str:
     return (
         f"the user of this URL lacks a permission ({error}): "
-        "docs/guides/operations.md, Rights, lists all of them"
+        "docs/guides/operations.md, Rights, lists all permissions"
     )
 
 

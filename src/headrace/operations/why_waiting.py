@@ -47,14 +47,14 @@ def _in_words(
         reasons += [_describe_gate(name, *gate) for gate in closed]
         if before:
             reasons.append(f"{_jobs(before)} before it")
-        return "; ".join(reasons) or f"nothing: the next pop of queue {name} gets it"
+        return "; ".join(reasons) or f"nothing: the next pop of queue {name} gets the job"
     if state == b"scheduled":
         return f"scheduled: due at {moment_or_none(score)}"
     if state == b"blocked":
         return f"blocked: {', '.join(sorted(map(_dependency, dependencies)))} not complete yet"
     if state == b"running":
-        return f"it is not waiting: worker {worker.decode()} runs it"
-    return f"it is not waiting: it is {state.decode()}"
+        return f"the job is not waiting: worker {worker.decode()} runs the job"
+    return f"the job is not waiting: its state is {state.decode()}"
 
 
 def _dependency(name: bytes) -> str:

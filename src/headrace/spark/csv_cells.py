@@ -11,8 +11,8 @@ from pyspark.sql.types import StringType, StructField
 _FORMULA = r"\A(\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|[\t\r\n])"
 _NUMBER = r"\A[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\z"
 
-# By default, Spark writes a quotation mark in a cell as \", and a spreadsheet then ends the cell
-# there. Every cell is in quotes, because some spreadsheets also split cells at semicolons and tabs.
+# By default, Spark writes a quotation mark in a cell as \", and a spreadsheet ends the cell at this
+# mark. Every cell is in quotes, because some spreadsheets also split cells at semicolons and tabs.
 CSV_OPTIONS = {
     "header": "true",
     "quoteAll": "true",

@@ -27,7 +27,7 @@ class HadoopFiles:
         if "://" not in root:
             raise InvalidArgument(f"the path must have a scheme, such as file:///data, not {root}")
         self._root = root.rstrip("/")
-        jvm: Any = spark._jvm  # noqa: SLF001 - there is no public way
+        jvm: Any = spark._jvm  # noqa: SLF001 - PySpark has no public access to the JVM
         self._jvm = jvm
         conf: Any = spark._jsc.hadoopConfiguration()  # noqa: SLF001
         top: Any = self._path("")

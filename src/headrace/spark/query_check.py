@@ -52,7 +52,7 @@ def subquery(spark: SparkSession, query: str) -> str:
         _parser(spark).parsePlan(text)
     except PySparkException as error:
         raise QueryRefused(error_summary(error)) from None
-    # The text becomes a subquery in FROM. Spark refuses any text that is not a query there.
+    # The text becomes a subquery in FROM. In FROM, Spark refuses any text that is not a query.
     whole = f"select * from (\n{text}\n)"  # noqa: S608 - the user's own query
     try:
         _parser(spark).parsePlan(whole)
@@ -74,7 +74,7 @@ def check_condition(spark: SparkSession, condition: str) -> None:
 
 
 def _parser(spark: SparkSession) -> Any:
-    return spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - there is no public one
+    return spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - PySpark has no public parser
 
 
 def _check(spark: SparkSession, tree: Any, tables: Collection[str]) -> None:
@@ -128,8 +128,8 @@ def _group_of(spark: SparkSession, name: str) -> str | None:
 
 
 def _nodes(spark: SparkSession, tree: Any) -> Iterator[Any]:
-    """Yield a parsed query or expression and everything in it: also subqueries and lists."""
-    gateway = spark.sparkContext._gateway  # noqa: SLF001 - there is no public one
+    """Yield every node of a parsed query or expression, also the nodes of subqueries and lists."""
+    gateway = spark.sparkContext._gateway  # noqa: SLF001 - PySpark has no public gateway
     left = [tree]
     while left:
         node = left.pop()

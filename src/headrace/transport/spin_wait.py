@@ -56,7 +56,7 @@ class SpinWait:
         self._times: dict[bool, list[float]] | None = None
 
     def wait(self, called_at: float) -> None:
-        """Return when the reply has arrived, or earlier if the caller should sleep until then."""
+        """Return when the reply has arrived, or earlier if the caller should sleep instead."""
         since_last, self._called_at = called_at - self._called_at, called_at
         if since_last > IDLE_AFTER or threading.active_count() > 1:
             return

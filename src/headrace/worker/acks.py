@@ -1,4 +1,4 @@
-"""A buffer for job outcomes. The worker sends them to the server in its next round trip."""
+"""A buffer for job outcomes, which the worker sends to the server in its next round trip."""
 
 from __future__ import annotations
 

@@ -286,7 +286,10 @@ def _valid(value: Any) -> Any:
 
 
 def _die_with(worker_pid: int) -> None:
-    """Let the kernel kill this process if the worker dies: another worker will run the job."""
+    """Let the kernel kill this process if the worker dies.
+
+    Another worker then runs the job, so this process must not go on running the job.
+    """
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != worker_pid:
         sys.exit(1)

@@ -1,8 +1,8 @@
 """Track and renew the leases of a worker, and handle leases that the worker has lost.
 
 This module serves workers; operations/held_leases.py tracks the leases that user code holds.
-Workers differ from user code in two ways: one event loop owns all jobs of a worker and keeps strong
-references to them, and the server can hand over jobs to a worker.
+Workers differ from user code in two ways. One event loop owns all jobs of a worker and keeps strong
+references to these jobs. And the server can hand over jobs to a worker.
 """
 
 from __future__ import annotations

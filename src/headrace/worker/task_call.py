@@ -12,8 +12,8 @@ import msgspec
 
 from headrace.app.context import Context
 from headrace.app.options import LONGEST_TIMEOUT
+from headrace.app.outcome_exceptions import Discard, Retry, Snooze
 from headrace.app.task import Task
-from headrace.app.verdicts import Discard, Retry, Snooze
 from headrace.backoff import Backoff
 from headrace.codecs.codec import Codec
 from headrace.engine.call import packed_pair

@@ -275,7 +275,7 @@ class WorkerLoop:
         if not self._suspects.careful:
             log_event(
                 logging.WARNING,
-                "job may kill its worker (reclaimed twice in a row); running it alone",
+                "job may kill its worker (reclaimed twice in a row); running the job alone",
                 worker=self.name,
             )
         if not self._suspects.add(popped):

@@ -123,7 +123,7 @@ def test_why_waiting_names_the_key_that_has_reached_its_limit(
 
     assert hr.why_waiting(ids[3]) == "key acme: 3 of 3 running, next slot in about 12 s"
     assert hr.why_waiting(ids[4]).endswith("about 12 s; 1 job is before it")
-    assert hr.why_waiting(ids[0]) == "it is not waiting: worker ada runs it"
+    assert hr.why_waiting(ids[0]) == "the job is not waiting: worker ada runs the job"
 
 
 def pop_after_put(queue: Queue, count: int) -> list[Lease]:
@@ -144,7 +144,7 @@ def test_every_reason_has_a_text(hr: Client, queue: Queue) -> None:
         "throttle api: 1/m used up, next start in 60 s; 1 job is before it"
     )
     lease.complete()
-    assert hr.why_waiting(first) == "it is not waiting: it is complete"
+    assert hr.why_waiting(first) == "the job is not waiting: its state is complete"
     later = queue.put(1, delay=5)
     assert hr.why_waiting(later).startswith("scheduled: due at 2026-01-01 00:00:05")
     parent = queue.put(1, id="parent")
@@ -154,6 +154,6 @@ def test_every_reason_has_a_text(hr: Client, queue: Queue) -> None:
     queue.configure(concurrency=None)
     queue.pop("ada", count=5)
     plain = queue.put(1)
-    assert hr.why_waiting(plain) == "nothing: the next pop of queue mail gets it"
+    assert hr.why_waiting(plain) == "nothing: the next pop of queue mail gets the job"
     with pytest.raises(JobNotFound):
         hr.why_waiting("unknown")

@@ -189,7 +189,7 @@ def test_number_of_tracked_jobs_per_shard_is_limited(
     before = dump(hr)
 
     with pytest.raises(
-        TooMany, match="its shard has 2 tracked jobs, the limit; untrack some"
+        TooMany, match="its shard has 2 tracked jobs, the limit; untrack some jobs"
     ) as refused:
         hr.tracking.add("c")
 

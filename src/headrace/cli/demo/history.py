@@ -14,7 +14,7 @@ from headrace.errors import HeadraceError
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.spark import plots
-from headrace.spark.comparison import compare
+from headrace.spark.compare_with_server import compare
 from headrace.spark.options import ServerAddress
 from headrace.spark.pipeline import sync
 from headrace.spark.query import HistoryView, create_views, open_history

@@ -17,7 +17,7 @@ from headrace.cli.output import print_json, say, table, wants_json
 from headrace.errors import InvalidArgument
 from headrace.lake.lake import Lake
 from headrace.spark import plots
-from headrace.spark.comparison import Comparison, compare
+from headrace.spark.compare_with_server import Comparison, compare
 from headrace.spark.csv_cells import CSV_OPTIONS, without_formulas
 from headrace.spark.query import create_views, open_history, run_query
 

@@ -16,7 +16,7 @@ from headrace.compat.worqr.notices import publish_done
 from headrace.engine.check import text
 from headrace.engine.record import Record
 from headrace.errors import InvalidArgument, JobNotFound, LeaseLost, SessionRequired
-from headrace.operations import finishing, jobs, matching, popping, putting, queues, sessions
+from headrace.operations import finishing, jobs, jobs_by_data, popping, putting, queues, sessions
 from headrace.operations.core import Core
 from headrace.operations.method import method
 from headrace.operations.paging import all_items
@@ -104,7 +104,7 @@ class WorqrBase:
     @method
     def cancelTasks(self, queue: str, task: Any) -> Operation[None]:
         """Remove all waiting and running tasks that equal `task` from a queue."""
-        yield from matching.cancel_matching(QueueRef(self.core, queue), task)
+        yield from jobs_by_data.cancel_matching(QueueRef(self.core, queue), task)
 
     @method
     def deleteQueue(self, queue: str) -> Operation[None]:
@@ -153,7 +153,7 @@ class WorqrBase:
         """Return the ids of all processes, in all queues, whose task equals `task`."""
         ids: list[str] = []
         for queue in (yield from all_queues(self.core)):
-            ids += yield from matching.matching(QueueRef(self.core, queue), task)
+            ids += yield from jobs_by_data.matching(QueueRef(self.core, queue), task)
         return _process_ids((yield from jobs.jobs(self, ids)))
 
     dequeue = startTask

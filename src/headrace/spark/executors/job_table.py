@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from headrace.app.verdicts import Discard
+from headrace.app.outcome_exceptions import Discard
 
 DATA = "data"
 COLUMNS = pa.schema(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.app.verdicts import Discard, Retry
+from headrace.app.outcome_exceptions import Discard, Retry
 from headrace.engine.check import Limits, Span, milliseconds, text
 from headrace.errors import InvalidArgument
 from headrace.options import UNSET

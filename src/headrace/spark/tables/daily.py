@@ -21,8 +21,8 @@ from headrace.spark.tables.expressions import has_tags, tag_list, with_tags
 
 ALL, TAG, WORKER = "all", "tag", "worker"
 
-# What an event can mean for a queue, and which columns of the table count an event with this
-# meaning.
+# The meanings that an event can have for a queue, each with the columns of the table that count
+# such events.
 _MEANINGS = {
     "put": ("put",),
     "popped": (),

@@ -16,7 +16,7 @@ from headrace.engine.statistics import Series
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import Lake
 from headrace.operations.daily_totals import DailyTotals, merged_stats
-from headrace.spark.comparison import (
+from headrace.spark.compare_with_server import (
     Coverage,
     _compared,
     _LakeFigures,
