@@ -75,7 +75,7 @@ def _wait(wanted: Durability, ms: int) -> Words:
 def _send(
     core: Core, wanted: Durability, commands: list[Command]
 ) -> Operation[tuple[list[Any], str]]:
-    """Send commands, and a wait for each shard; return the replies and the reason for a missing confirmation.
+    """Send commands, and a wait for each shard; return the replies and the reason of a shortfall.
 
     If the connection broke or a replica was promoted during a wait, the replies of the shard become
     errors. The client then repeats the calls, on the new primary if there is one.

@@ -30,7 +30,7 @@ FinishedRun = tuple[Run, Any, BaseException | None]
 
 
 class Runner:
-    """Runs the jobs of a worker. A run ends once: with its task, at its timeout or through `stop`."""
+    """Runs the jobs of a worker. A run ends once: with its task, at its timeout or by `stop`."""
 
     def __init__(
         self, app: App, app_path: str, concurrency: int, on_start: OnStart, on_finish: OnFinish
