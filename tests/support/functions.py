@@ -32,7 +32,7 @@ def words_of(sent: list[str]) -> list[str]:
 
 
 def user_without(url: str, *commands: str) -> str:
-    """Make a user who may run all but these commands; return the URL for this user."""
+    """Create a user who may run all commands except these; return the URL for this user."""
     with redis.Redis.from_url(url) as admin:
         admin.acl_setuser(
             "limited",

@@ -18,7 +18,7 @@ from tests.support.servers import until
 pytestmark = pytest.mark.namespace(server_clock=True)
 
 
-# A program with a sidecar. It executes one command per line of stdin, and prints its name.
+# A program with a sidecar. It executes the commands on its stdin, and prints their names.
 OWNER = """
 import os, sys
 from headrace.worker.sidecar import SidecarSession

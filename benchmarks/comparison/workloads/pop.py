@@ -21,7 +21,7 @@ FIRST = 6_000
 
 
 def measure(bench: Bench, _: Competitor) -> dict[str, float]:
-    """Return milliseconds; blocks of both sizes alternate, so that drift affects both."""
+    """Return milliseconds; pops with few and with many waiting jobs alternate against drift."""
     waiting = {"few": FEW, "many": bench.effort.backlog}
     with ExitStack() as stack:
         queues = {name: _queue(stack, count) for name, count in waiting.items()}

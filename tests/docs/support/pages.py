@@ -80,7 +80,7 @@ class Step:
 def steps(page: Path) -> list[Step]:
     """Return the actions of a page that run in one directory, in order.
 
-    These are all of its Python blocks. Commands are included after the first worker (a command with
+    All Python blocks are included. Commands are included after the first worker (a command with
     a & at its end) or the first use of Spark, and if they contain a variable that Python has set.
     """
     found: list[Step] = []

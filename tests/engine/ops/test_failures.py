@@ -1,4 +1,4 @@
-"""failures and failed: the number of failed jobs per type, and the jobs."""
+"""failures, failed: the number of failed jobs per type, and the jobs of a type."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def rules_of(profile: str) -> Rules:
 
 @dataclass
 class Job:
-    """A job. `moment` is when its lease ends, it is due, it failed or it was completed."""
+    """A job. `moment` is when its lease ends, or when the job is due, failed or completed."""
 
     id: str
     queue: str

@@ -106,7 +106,7 @@ def equals_the_general_path(url: str, swaps: dict[str, str], case: str) -> None:
 
 
 def options_equal_the_general_path(url: str, swaps: dict[str, str]) -> None:
-    """Raise unless puts with options, single and in bulk, leave the keys of the general path."""
+    """Raise unless puts with options, single and in bulk, write the keys of the general path."""
     large = b"1" * 20_000
     singles = [one("mail", f"job {n}", b"1", **options) for n, options in enumerate(OPTIONS)]
     singles.append(one("mail", "large", large, tags=["mail"], priority=1))
