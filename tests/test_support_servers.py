@@ -64,7 +64,7 @@ def test_a_sentinel_makes_the_replica_the_primary(binary: Path | None) -> None:
             )
 
 
-def test_a_tls_server_wants_the_certificate_and_the_user() -> None:
+def test_tls_server_requires_the_certificate_and_the_user() -> None:
     with tls_server(rights="~hr:* +get +set") as served:
         if served is None:
             pytest.skip("no server with TLS here")

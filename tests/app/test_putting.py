@@ -208,7 +208,7 @@ def test_the_context_is_not_an_argument(app: App) -> None:
     assert job_of(app, send.options().put(to="ada")).data["args"] == {"to": "ada"}
 
 
-def test_calls_are_data_for_groups_and_chains(app: App) -> None:
+def test_task_data_can_be_put_in_groups_and_chains(app: App) -> None:
     @app.task(queue="mail")
     def send(to: str) -> None: ...
 

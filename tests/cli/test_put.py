@@ -71,7 +71,9 @@ def test_put_with_a_dependency_is_blocked(cli: RunCommand, client: Client, mail:
     assert (job.state, job.depends_on) == ("blocked", ["first"])
 
 
-def test_a_task_is_put_in_its_envelope(cli: RunCommand, client: Client) -> None:
+def test_put_with_task_stores_the_task_name_and_the_arguments(
+    cli: RunCommand, client: Client
+) -> None:
     made = cli("put", "--task", "send", "mail", '{"to": "ada"}').out.strip()
 
     job = client.job(made)

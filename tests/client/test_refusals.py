@@ -84,7 +84,7 @@ def test_loading_a_refused_library_ends(server: Restartable) -> None:
 
 
 @pytest.mark.parametrize("client_kind", CLIENT_KINDS)
-async def test_a_wait_without_permission_for_its_channel_ends_at_once(
+async def test_waiting_call_without_permission_for_its_channel_fails_at_once(
     client_kind: str, server: Restartable
 ) -> None:
     async with opened(client_kind, server.url, namespace="n") as hr:

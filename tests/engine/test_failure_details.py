@@ -164,7 +164,9 @@ def test_message_is_never_cut_inside_a_character(
     valkey_hr.cancel(job_id)
 
 
-def test_records_from_before_are_read_and_go_on(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_records_of_older_versions_can_be_read_and_changed(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
     """Older versions stored whole messages in records, and history entries without an error."""
     queue.put(1, id="x")
     pop_one(queue).fail("bug", "short")

@@ -37,7 +37,7 @@ def test_put_is_refused_and_changes_nothing(full: Client) -> None:
             call()
 
 
-def test_jobs_can_be_worked_off(full: Client) -> None:
+def test_existing_jobs_can_be_delivered_and_finished(full: Client) -> None:
     queue = full.queue("mail")
     full.session("ada").renew()
     first, second, third, *others = queue.pop("ada", count=20)

@@ -96,7 +96,7 @@ def test_limits_apply_to_pushed_payloads(hr: Client, queue: Queue) -> None:
     assert hr.audit().problems == []
 
 
-def test_a_long_list_is_taken_in_a_part_at_a_time(hr: Client, queue: Queue) -> None:
+def test_long_ingress_list_is_drained_in_several_calls(hr: Client, queue: Queue) -> None:
     push(hr, "mail", *(f"{number}" for number in range(600)))
 
     assert pop_one(queue).data == 0
@@ -308,7 +308,9 @@ def test_pushed_payload_is_never_an_id_on_several_shards(url: str) -> None:
 
 
 @given(shards=st.integers(1, 1024), data=st.data())
-def test_new_ids_live_where_the_list_is(shards: int, data: st.DataObject) -> None:
+def test_generated_ingress_ids_are_on_the_shard_of_their_list(
+    shards: int, data: st.DataObject
+) -> None:
     shard = data.draw(st.integers(0, shards - 1))
 
     assert shard_of(ingress_ids(shard, shards) + "17", shards) == shard
@@ -348,7 +350,7 @@ def test_refused_pop_does_not_drain_the_ingress_list(hr: Client, queue: Queue) -
     assert dump(hr) == before
 
 
-def test_a_paused_queue_takes_in_but_hands_out_nothing(hr: Client, queue: Queue) -> None:
+def test_paused_queue_drains_its_ingress_list_and_delivers_no_job(hr: Client, queue: Queue) -> None:
     queue.pause()
     push(hr, "mail", "1")
 

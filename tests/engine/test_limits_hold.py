@@ -10,7 +10,7 @@ from headrace import Client, JobNotFound, Queue
 from headrace.testing import Clock
 
 
-def test_a_result_is_kept_for_its_time_though_its_job_is_not(
+def test_result_is_kept_for_its_ttl_if_its_job_is_not_kept(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.configure(keep_count=1)

@@ -55,7 +55,7 @@ def test_a_repeated_duplicate_is_not_made_twice_though_its_model_has_expired(
     assert [job.id for job in queue.jobs("waiting").jobs] == [second]
 
 
-def test_the_first_tag_of_all_goes_with_a_job_that_goes_in_the_same_call(
+def test_first_tag_is_deleted_with_a_job_that_is_pruned_in_the_same_call(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.configure(keep_age=60)

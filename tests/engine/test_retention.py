@@ -64,7 +64,7 @@ def keys(hr: Client, role: str) -> list[str]:
 
 @proves("Q-11", "Q-12", "Q-100")
 @every_nudge
-def test_a_histogram_lives_7_days_and_its_summary_30_after_their_day(
+def test_histogram_is_kept_for_7_days_and_summary_for_30_days(
     hr: Client, queue: Queue, clock: Clock, nudge: Nudge
 ) -> None:
     complete(queue, "x")
@@ -212,7 +212,7 @@ def test_one_sweep_deletes_thousands_of_expired_jobs(
 @proves("Q-13", "Q-14")
 @pytest.mark.parametrize("scope", ["queue", "namespace"])
 @pytest.mark.parametrize(("limit", "value"), [("keep_count", 1), ("keep_age", 3)])
-def test_a_lower_limit_holds_from_the_next_sweep_on(
+def test_lower_limit_applies_from_the_next_sweep(
     hr: Client, clock: Clock, limit: str, value: int, scope: str
 ) -> None:
     queue = hr.queue("mail")

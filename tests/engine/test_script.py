@@ -405,7 +405,7 @@ def test_error_in_generated_lua_names_the_line_of_the_library() -> None:
 # calls
 
 
-def test_a_call_with_a_wrong_name_is_not_built() -> None:
+def test_call_with_a_wrong_argument_name_is_not_built() -> None:
     with pytest.raises(TypeError, match="peek takes queue, count; got queue, number"):
         build("peek", list, queue="mail", number=1)
 

@@ -115,7 +115,7 @@ def test_a_job_put_for_a_time_is_due_then_by_the_clock_of_the_server(
     assert [lease.id for lease in queue.pop("w")] == [job_id]
 
 
-def test_a_time_that_is_past_is_now(queue: Queue, clock: Clock) -> None:
+def test_job_put_at_a_past_time_is_due_now(queue: Queue, clock: Clock) -> None:
     clock.tick(100)
     queue.put(1, at=START)
 

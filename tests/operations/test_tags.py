@@ -101,7 +101,7 @@ ENDS: dict[str, Callable[[Client, Queue, Clock], object]] = {
 
 @proves("QL-15")
 @pytest.mark.parametrize("end", ENDS)
-def test_a_job_that_is_gone_is_under_no_tag(
+def test_deleted_job_is_not_listed_under_its_tags(
     hr: Client, queue: Queue, clock: Clock, end: str
 ) -> None:
     hr.queue("other").put(1, id="y", tags=["a"])

@@ -44,7 +44,7 @@ def test_waiting_pop_returns_at_once_after_a_put_with_few_commands(
 
 @proves("T-33", "T-42")
 @pytest.mark.parametrize("wait", [0.1, 0.3])
-def test_a_waiting_pop_gives_up_in_time(queue: Queue, wait: float) -> None:
+def test_waiting_pop_ends_in_time(queue: Queue, wait: float) -> None:
     started = time.monotonic()
 
     assert queue.pop("w", wait=wait) == []

@@ -116,7 +116,7 @@ async def test_listeners_follow_their_feed_to_another_node(
 
 @pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("kind", CLIENT_KINDS)
-async def test_a_client_with_a_wrong_map_finds_the_shards(
+async def test_client_with_an_outdated_slot_map_finds_the_shards(
     kind: str, cluster_url: str, nodes: Nodes
 ) -> None:
     name = f"wrong-{kind}-{os.urandom(4).hex()}"

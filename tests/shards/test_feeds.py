@@ -13,7 +13,7 @@ NAMES = [f"feed {number}" for number in range(12)]
 
 
 @proves("TL-03")
-async def test_feeds_are_spread_and_found(hr: Any, calm: Client) -> None:
+async def test_feeds_are_on_several_shards_and_listed_together(hr: Any, calm: Client) -> None:
     for name in NAMES:
         feed = await got(hr.feeds.create(name, max_length=3))
         await got(feed.publish_many({str(number): number for number in range(5)}))

@@ -127,7 +127,7 @@ async def test_bulk_calls_answer_in_order(hr: Any, calm: Client, clock: Clock) -
     assert calm.audit().problems == []
 
 
-async def test_jobs_are_completed_and_the_next_taken_in_one_go(hr: Any, calm: Client) -> None:
+async def test_complete_and_pop_works_over_several_shards(hr: Any, calm: Client) -> None:
     queue = hr.queue("mail")
     ids = calm.queue("mail").put_many(range(40))
     leases = await got(queue.pop("w", count=4))
@@ -175,7 +175,7 @@ async def test_an_operator_reaches_every_shard(hr: Any, calm: Client) -> None:
     assert calm.audit().problems == []
 
 
-async def test_results_are_found_wherever_they_are(hr: Any, calm: Client) -> None:
+async def test_results_are_found_on_every_shard(hr: Any, calm: Client) -> None:
     ids = one_for_each_shard(calm)
     calm.queue("mail").configure("manual")
     calm.queue("mail").put_many([Put(job_id, id=f"{{{job_id}}}") for job_id in ids])

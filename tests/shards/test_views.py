@@ -146,7 +146,7 @@ async def test_queues_are_listed_once_in_pages(hr: Any, calm: Client) -> None:
     assert {counts.waiting for page in pages for counts in page.values()} == {10}
 
 
-async def test_a_peek_shows_jobs_of_all_shards_and_gives_none_away(hr: Any, calm: Client) -> None:
+async def test_peek_shows_jobs_of_all_shards_and_delivers_none(hr: Any, calm: Client) -> None:
     ids = calm.queue("mail").put_many(range(30))
 
     found = [job.id for job in await got(hr.queue("mail").peek(1000))]

@@ -22,7 +22,7 @@ from tests.support.shards import (
 )
 
 
-async def test_a_session_is_on_every_shard(hr: Any, calm: Client, clock: Clock) -> None:
+async def test_session_is_started_on_every_shard(hr: Any, calm: Client, clock: Clock) -> None:
     calm.queue("mail").configure("task")
     calm.queue("mail").put_many(range(40))
     with pytest.raises(SessionRequired):

@@ -35,7 +35,7 @@ def place(client: Client, tmp_path: Path) -> Path:  # noqa: F811
 
 
 @pytest.mark.long
-def test_the_history_is_rolled_up_asked_and_compared(
+def test_history_is_rolled_up_queried_and_compared(
     cli: RunCommand,  # noqa: F811
     client: Client,  # noqa: F811
     place: Path,

@@ -31,7 +31,7 @@ def test_keys_change_the_state() -> None:
     assert after("xyz\x1b[5~\x1b") == ViewState()
 
 
-def test_the_selection_stays_within_the_queues() -> None:
+def test_selection_stays_within_the_list_of_queues() -> None:
     down, up = "\x1b[B", "\x1b[A"
 
     assert after(down).selected == "a"

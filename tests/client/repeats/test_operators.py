@@ -36,9 +36,7 @@ async def test_jobs_are_cancelled_by_their_data_once(
     assert happened(calm) == ["put"] * 1200 + ["cancelled"] * 1200
 
 
-async def test_a_failed_job_is_tried_again_once(
-    hr: Any, calm: Client, way: Way, moment: str
-) -> None:
+async def test_failed_job_is_retried_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     calm.fail("a", "boom")
     way.lose(mark(calm, "retry"), moment)
@@ -50,7 +48,7 @@ async def test_a_failed_job_is_tried_again_once(
 
 
 @pytest.mark.parametrize("call", ["retry", "cancel"])
-async def test_failed_jobs_are_moved_once_each(
+async def test_failed_jobs_are_retried_or_cancelled_once_each(
     hr: Any, calm: Client, way: Way, moment: str, call: str
 ) -> None:
     events = {"retry": "unfailed", "cancel": "cancelled"}
@@ -139,7 +137,7 @@ async def test_an_operator_releases_a_job_once(
     assert happened(calm) == ["put", "popped", "released"]
 
 
-async def test_a_lease_is_taken_back_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
+async def test_lease_is_reclaimed_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     calm.queue("mail").put("x", id="a")
     calm.queue("mail").pop("w")
     way.lose(mark(calm, "timeout"), moment)
@@ -150,9 +148,7 @@ async def test_a_lease_is_taken_back_once(hr: Any, calm: Client, way: Way, momen
     assert happened(calm) == ["put", "popped", "lost"]
 
 
-async def test_a_queue_is_configured_once_and_for_all(
-    hr: Any, calm: Client, way: Way, moment: str
-) -> None:
+async def test_queue_is_configured_once(hr: Any, calm: Client, way: Way, moment: str) -> None:
     way.lose(mark(calm, "configure"), moment)
 
     await got(hr.queue("mail").configure("task", lease=7))

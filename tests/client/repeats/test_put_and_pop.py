@@ -180,7 +180,7 @@ async def test_repeated_pop_does_not_touch_earlier_leases(
     assert happened(calm) == ["put"] * 4 + ["popped"] * 4
 
 
-async def test_a_pop_repeated_after_the_session_lapsed_holds_nothing_it_has_lost(
+async def test_repeated_pop_after_the_session_expired_returns_no_lost_job(
     hr: Any, calm: Client, clock: Clock, way: Way
 ) -> None:
     calm.queue("mail").put("x", id="a")
@@ -194,7 +194,7 @@ async def test_a_pop_repeated_after_the_session_lapsed_holds_nothing_it_has_lost
     assert await got(leases[0].complete()) == "complete"
 
 
-async def test_a_pop_repeated_after_the_job_went_to_another_does_not_take_it_away(
+async def test_repeated_pop_does_not_take_a_job_from_its_new_holder(
     hr: Any, calm: Client, clock: Clock, way: Way
 ) -> None:
     calm.queue("mail").put("x", id="a")

@@ -76,7 +76,7 @@ def test_lowered_rate_waits_for_its_own_interval_at_most(
     assert started(queue) == 2
 
 
-def test_same_rate_again_frees_nothing(change: Change, queue: Queue) -> None:
+def test_setting_the_same_rate_again_restores_no_tokens(change: Change, queue: Queue) -> None:
     change("2/h")
     assert started(queue) == 2
 

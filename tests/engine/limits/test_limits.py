@@ -277,9 +277,7 @@ def test_a_sweep_forgets_rates_that_are_no_longer_used(
     assert left == 0
 
 
-def test_late_jobs_that_may_not_start_go_back_to_wait(
-    hr: Client, queue: Queue, clock: Clock
-) -> None:
+def test_late_jobs_over_their_limit_become_waiting(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.configure(lease=1)
     queue.put_many(range(450), throttles=["t"])
     queue.pop("ada", count=450)

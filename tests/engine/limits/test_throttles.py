@@ -37,7 +37,7 @@ def test_a_job_keeps_all_its_throttles_and_its_queues_limit(hr: Client, queue: Q
 
 
 @proves("QL-21")
-def test_a_new_maximum_holds_at_once(hr: Client, queue: Queue) -> None:
+def test_new_maximum_takes_effect_at_once(hr: Client, queue: Queue) -> None:
     hr.throttles.set("api", concurrency=1)
     queue.put_many(range(4), throttles=["api"])
     assert len(queue.pop("ada", count=9)) == 1

@@ -134,9 +134,7 @@ def test_failure_propagates_from_job_to_job(hr: Client, queue: Queue) -> None:
 
 
 @proves("QL-11")
-def test_a_job_that_failed_with_its_dependency_can_be_tried_without_it(
-    hr: Client, queue: Queue
-) -> None:
+def test_job_that_failed_with_its_dependency_can_be_retried(hr: Client, queue: Queue) -> None:
     queue.put(0, id="a")
     queue.put(0, id="b", depends_on=["a"], if_dependency_fails="fail")
     pop_one(queue).fail("io")
@@ -271,7 +269,9 @@ def test_job_that_finishes_twice_unlocks_its_dependents_twice(hr: Client, queue:
 
 
 @proves("QL-11")
-def test_links_are_made_and_undone_in_bounded_steps(hr: Client, queue: Queue, url: str) -> None:
+def test_dependencies_are_added_and_removed_in_bounded_steps(
+    hr: Client, queue: Queue, url: str
+) -> None:
     names = queue.put_many(range(1000))
     with commands(url) as sent:
         queue.put_many([0] * 25, depends_on=names)

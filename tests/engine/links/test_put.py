@@ -228,7 +228,9 @@ def test_a_duplicate_may_depend_on_the_first(hr: Client, queue: Queue) -> None:
 
 
 @proves("QL-11")
-def test_with_a_next_queue_a_job_is_blocked_there(hr: Client, queue: Queue) -> None:
+def test_completed_job_with_dependencies_is_blocked_in_its_next_queue(
+    hr: Client, queue: Queue
+) -> None:
     later = hr.queue("later")
     queue.put_many([Put(0, id="a"), Put(0, id="x")])
     queue.put(0, id="after x", depends_on=["x"])

@@ -66,7 +66,7 @@ def test_a_complete_job_is_left_alone(hr: Client, queue: Queue) -> None:
 
 
 @proves("QL-01")
-def test_unknown_ids_are_fine(hr: Client) -> None:
+def test_cancel_ignores_unknown_ids(hr: Client) -> None:
     before = dump(hr)
 
     assert hr.cancel("nobody", "nothing") == []

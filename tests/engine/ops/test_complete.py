@@ -129,7 +129,7 @@ def test_completion_prunes_surplus_jobs_at_once(hr: Client, queue: Queue, clock:
 
 
 @proves("QD-13")
-def test_a_lease_knows_its_queue_so_nothing_of_it_stays_behind(hr: Client, queue: Queue) -> None:
+def test_completion_by_lease_leaves_nothing_in_the_queue(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
     pop_one(queue).complete(next="archive")
     pop_one(hr.queue("archive")).complete()

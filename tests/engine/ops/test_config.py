@@ -84,7 +84,7 @@ VALUES: list[tuple[str, Any, Any]] = [
 
 @proves("QD-11", "Q-06")
 @pytest.mark.parametrize(("name", "value", "read"), VALUES)
-def test_zero_false_and_none_are_values_not_absence(
+def test_zero_false_and_none_are_values_of_a_setting(
     hr: Client, name: str, value: Any, read: Any
 ) -> None:
     hr.config.set(name, value)

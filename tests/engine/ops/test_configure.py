@@ -69,7 +69,7 @@ def test_configuring_makes_the_queue(hr: Client, queue: Queue) -> None:
 
 
 @proves("QD-11")
-def test_a_new_setting_holds_from_the_next_operation_on(hr: Client, queue: Queue) -> None:
+def test_new_setting_applies_to_the_next_operation(hr: Client, queue: Queue) -> None:
     queue.put(1, id="before")
     queue.configure(retries=0)
     queue.put(1, id="after")

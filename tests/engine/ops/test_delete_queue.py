@@ -75,7 +75,9 @@ def test_no_key_of_a_deleted_queue_with_sessions_remains(hr: Client, queue: Queu
 
 
 @proves("TD-11")
-def test_statistics_of_every_day_go_with_the_queue(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_statistics_of_all_days_are_deleted_with_the_queue(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
     for _ in range(3):
         fill(hr, queue)
         clock.tick(timedelta(days=3))
@@ -88,9 +90,7 @@ def test_statistics_of_every_day_go_with_the_queue(hr: Client, queue: Queue, clo
 
 @proves("TD-11")
 @pytest.mark.parametrize("keep_count", [0, 1, 50_000])
-def test_results_go_with_the_queue_however_many_jobs_it_keeps(
-    hr: Client, queue: Queue, keep_count: int
-) -> None:
+def test_results_are_deleted_with_their_queue(hr: Client, queue: Queue, keep_count: int) -> None:
     queue.configure(keep_count=keep_count)
     ids = queue.put_many(range(5))
     hr.leases.complete(queue.pop("w", count=5), results=range(5))
@@ -172,7 +172,7 @@ def test_a_queue_that_does_not_exist_cannot_be_deleted(hr: Client, queue: Queue)
 
 
 @proves("TD-11")
-def test_a_queue_goes_from_every_shard(url: str) -> None:
+def test_queue_is_deleted_on_every_shard(url: str) -> None:
     hr, _ = open_with_clock(url, shards=3, limits=Limits(batch=7))
     with hr:
         queue = hr.queue("mail")

@@ -103,7 +103,7 @@ def test_failing_may_replace_the_data(hr: Client, queue: Queue) -> None:
 
 
 @proves("QL-04")
-def test_a_job_is_tried_again_at_once_from_the_back(hr: Client, queue: Queue) -> None:
+def test_failed_job_with_retry_in_0_goes_to_the_back(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
     queue.put(1, id="y")
 
@@ -118,7 +118,9 @@ def test_a_job_is_tried_again_at_once_from_the_back(hr: Client, queue: Queue) ->
 
 
 @proves("QL-04")
-def test_a_job_is_tried_again_after_a_time(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_failed_job_with_retry_in_is_retried_after_this_time(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
     queue.put(1, id="x")
 
     assert pop_one(queue).fail("flaky", retry_in=timedelta(seconds=30)) == "scheduled"

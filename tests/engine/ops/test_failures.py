@@ -42,7 +42,7 @@ def test_types_are_counted_over_all_queues_the_most_frequent_first(
 
 
 @proves("Q-81")
-def test_without_failures_there_are_no_types(hr: Client) -> None:
+def test_failure_counts_are_empty_without_failures(hr: Client) -> None:
     assert hr.failures.counts() == {}
     assert (hr.failures.jobs("nothing").total, hr.failures.jobs("nothing").jobs) == (0, [])
 

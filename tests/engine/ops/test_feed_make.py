@@ -66,7 +66,7 @@ def test_every_client_is_an_instance_of_its_own(hr: Client, url: str) -> None:
         assert other.instance == other.core.instance
 
 
-def test_a_feed_knows_when_it_was_made(hr: Client, clock: Clock) -> None:
+def test_feed_stores_its_creation_time(hr: Client, clock: Clock) -> None:
     clock.tick(5)
     hr.feeds.create("news")
     clock.tick(5)

@@ -91,7 +91,7 @@ def test_the_item_is_the_last_part_of_a_message_and_may_have_any_byte(url: str) 
 
 
 @proves("TL-01")
-def test_a_bounded_feed_loses_its_oldest(hr: Client, url: str) -> None:
+def test_bounded_feed_evicts_its_oldest_items(hr: Client, url: str) -> None:
     news = hr.feeds.create("news", max_length=3)
     with listening(hr, url, "changes:news") as listener:
         news.publish_many({"a": 1, "b": 2, "c": 3})

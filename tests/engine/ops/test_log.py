@@ -37,9 +37,7 @@ def test_the_newest_hundred_lines_are_kept(hr: Client, queue: Queue) -> None:
 
 
 @proves("QL-24")
-def test_the_log_stays_with_the_job_through_attempts_queues_and_its_end(
-    hr: Client, queue: Queue
-) -> None:
+def test_job_keeps_its_log_through_attempts_and_queues(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x")
     lease = pop_one(queue)
     lease.log("first")
@@ -97,7 +95,7 @@ def test_a_lower_limit_cuts_the_history_when_something_is_added(hr: Client, queu
     assert past == ["failure 0", "failure 7", "last"]
 
 
-def test_a_queue_may_remember_nothing_but_the_present_stage(hr: Client, queue: Queue) -> None:
+def test_history_of_0_keeps_only_the_current_stage(hr: Client, queue: Queue) -> None:
     queue.configure(history=0)
     queue.put(1, id="x")
     for _ in range(3):

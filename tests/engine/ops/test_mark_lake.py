@@ -19,7 +19,7 @@ from tests.engine.support.lake_marks import (
 from tests.support.dump import dump
 
 
-def test_a_lake_is_known_from_its_first_mark_on(hr: Client, queue: Queue) -> None:
+def test_lake_is_listed_after_its_first_mark(hr: Client, queue: Queue) -> None:
     assert hr.lakes.list() == []
     mark(hr, "a", "0-0")
     queue.put_many(range(5))

@@ -30,7 +30,9 @@ def test_another_number_of_shards_is_refused(url: str, namespace: str) -> None:
         assert again.core.shards == 2
 
 
-def test_a_namespace_of_an_unknown_layout_is_left_alone(url: str, namespace: str) -> None:
+def test_namespace_with_an_unknown_layout_is_refused_and_not_changed(
+    url: str, namespace: str
+) -> None:
     with headrace.connect(url, namespace=namespace) as client:
         words = ("HSET", client.core.key(0, "meta"), "layout", 99)
         assert client.core.transport.send([(0, words)]) == [0]

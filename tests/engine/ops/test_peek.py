@@ -53,7 +53,7 @@ def test_peek_changes_neither_owner_nor_history_nor_statistics(
 
 
 @proves("QD-19")
-def test_only_due_jobs_start_to_wait_by_a_peek(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_peek_makes_only_due_jobs_waiting(hr: Client, queue: Queue, clock: Clock) -> None:
     fill(queue, clock)
 
     queue.peek()

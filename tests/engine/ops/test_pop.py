@@ -177,7 +177,7 @@ def test_a_takeover_counts_as_a_retry_of_that_queue_and_day(queue: Queue, clock:
 
 
 @proves("Q-47")
-def test_without_a_count_it_is_one_job_or_none(queue: Queue) -> None:
+def test_pop_and_peek_without_a_count_return_at_most_one_job(queue: Queue) -> None:
     queue.put_many([1, 2])
 
     assert len(queue.pop("w1")) == 1
@@ -202,7 +202,7 @@ def test_default_lease_is_that_of_the_queue_60_seconds(
 
 @proves("Q-57")
 @pytest.mark.parametrize("worker", ["", None, 7, "a\x00b", "w" * 251])
-def test_a_worker_needs_a_proper_name(hr: Client, queue: Queue, worker: Any) -> None:
+def test_worker_name_must_be_valid(hr: Client, queue: Queue, worker: Any) -> None:
     queue.put(1)
     before = dump(hr)
 
@@ -226,7 +226,7 @@ def test_a_count_is_a_whole_number_from_1_to_500(hr: Client, queue: Queue, count
 
 @proves("Q-04")
 @pytest.mark.parametrize("span", [-1, float("nan"), "30", True, timedelta(seconds=-1)])
-def test_a_lease_is_a_span_of_time(hr: Client, queue: Queue, span: Any) -> None:
+def test_lease_must_be_a_duration(hr: Client, queue: Queue, span: Any) -> None:
     queue.put(1)
     before = dump(hr)
 
@@ -253,7 +253,7 @@ def test_concurrent_pops_hand_out_each_job_once(queue: Queue) -> None:
 
 
 @proves("QL-19")
-def test_a_paused_queue_hands_out_nothing_and_takes_everything_else(
+def test_paused_queue_delivers_no_job_and_accepts_other_calls(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.put(1, id="held")

@@ -23,7 +23,7 @@ def test_prepared_rows_are_not_jobs_yet(hr: Client) -> None:
     assert sink.state(transaction="t") == ({}, "prepared")
 
 
-def test_all_chunks_must_be_there_and_no_more(hr: Client) -> None:
+def test_prepare_refuses_missing_and_additional_chunks(hr: Client) -> None:
     sink = SinkScripts(hr)
     sink.stage("p", ROW)
     sink.stage("q", ROW, OTHER)

@@ -14,7 +14,7 @@ from tests.support.jobs import drain, found, pop_one
 
 
 @proves("Q-28")
-def test_a_waiting_job_moves_to_its_new_place(hr: Client, queue: Queue) -> None:
+def test_waiting_job_moves_to_its_new_position(hr: Client, queue: Queue) -> None:
     for name in "abcd":
         queue.put(1, id=name)
 

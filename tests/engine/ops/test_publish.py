@@ -187,7 +187,7 @@ def test_row_whose_unique_value_is_taken_is_skipped(hr: Client, queue: Queue) ->
     assert hr.audit().balanced
 
 
-def test_with_duplicates_a_row_has_a_spare_id(hr: Client, queue: Queue) -> None:
+def test_row_with_an_existing_id_becomes_a_job_under_its_spare_id(hr: Client, queue: Queue) -> None:
     sink = SinkScripts(hr)
     queue.put(1, id="a")
     sink.stage("p", [("a", b"9", "{a}~2", None)])

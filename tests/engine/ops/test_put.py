@@ -122,7 +122,9 @@ def test_delayed_job_is_scheduled_exactly_until_its_time(
 
 @proves("Q-31", "QD-04")
 @pytest.mark.parametrize("delay", [0, 0.0, timedelta(0), None])
-def test_no_delay_is_now(hr: Client, queue: Queue, delay: float | timedelta | None) -> None:
+def test_job_without_a_delay_is_waiting_at_once(
+    hr: Client, queue: Queue, delay: float | timedelta | None
+) -> None:
     assert found(hr, queue.put(1, delay=delay)).state == "waiting"
 
 
@@ -256,6 +258,6 @@ def test_a_payload_that_is_too_large_is_refused(url: str) -> None:
 
 @proves("Q-04")
 @pytest.mark.parametrize("name", ["", "a\tb", "q" * 251, 7, None, b"mail"])
-def test_a_queue_needs_a_proper_name(hr: Client, name: Any) -> None:
+def test_queue_name_must_be_valid(hr: Client, name: Any) -> None:
     with pytest.raises(InvalidArgument, match="queue"):
         hr.queue(name)

@@ -93,7 +93,7 @@ def test_the_worker_of_a_moved_job_has_lost_it(hr: Client, queue: Queue, target:
 
 
 @proves("Q-22")
-def test_a_worker_that_puts_its_own_job_has_lost_it_too(hr: Client, queue: Queue) -> None:
+def test_worker_that_puts_its_own_job_again_loses_the_lease(hr: Client, queue: Queue) -> None:
     first = run(queue)
     queue.put("new", id="x")
     second = pop_one(queue, worker=first.worker)
@@ -179,7 +179,7 @@ def test_complete_job_put_again_is_not_pruned(hr: Client, queue: Queue, clock: C
 
 
 @proves("QL-03")
-def test_a_move_renews_the_retries(hr: Client, queue: Queue) -> None:
+def test_moved_job_gets_its_retries_back(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x", retries=2)
     pop_one(queue).fail("flaky", retry_in=0)
     assert found(hr, "x").remaining == 1

@@ -21,7 +21,7 @@ def fail(queue: Queue, *names: str, kind: str = "broken") -> None:
 
 
 @proves("QL-02")
-def test_a_failed_job_waits_again_without_its_failure(hr: Client, queue: Queue) -> None:
+def test_retried_job_is_waiting_and_has_no_failure(hr: Client, queue: Queue) -> None:
     fail(queue, "x")
 
     assert hr.retry("x") == ["waiting"]

@@ -19,7 +19,7 @@ def test_scan_of_a_missing_set_is_empty(hr: Client) -> None:
     assert ids_in(hr, "waiting", "nobody's") == []
 
 
-def test_lower_priorities_come_first_and_below_zero_too(hr: Client, queue: Queue) -> None:
+def test_lower_priorities_come_first_even_below_zero(hr: Client, queue: Queue) -> None:
     queue.put_many([Put(0, id=f"{priority}", priority=priority) for priority in (1.5, -2, 0)])
     assert ids_in(hr, "waiting", "mail") == ["-2", "0", "1.5"]
 
@@ -53,7 +53,7 @@ def test_time_bounds_apply_to_failed_complete_and_running_jobs(
     assert ids_in(hr, "running", "mail", highest=ms) == []
 
 
-def test_sets_that_are_empty_are_not_named(hr: Client, queue: Queue) -> None:
+def test_empty_sets_are_not_listed(hr: Client, queue: Queue) -> None:
     queue.put_many([0, 0, 0])
     queue.pop("worker-1")
     found = drive(hr.core.transport, job_sets(hr.core, ["mail", "nobody's"]))

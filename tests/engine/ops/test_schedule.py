@@ -176,7 +176,9 @@ def test_schedule_creates_its_queue(hr: Client) -> None:
 
 
 @proves("QL-12")
-def test_a_change_leaves_the_rest_as_it_was(hr: Client, queue: Queue, clock: Clock) -> None:
+def test_update_keeps_the_other_fields_of_a_schedule(
+    hr: Client, queue: Queue, clock: Clock
+) -> None:
     first = queue.schedule(
         "tick", "x", every=60, backlog=2, priority=1, tags=["a"], retries=3, start_within=50
     )
@@ -217,7 +219,7 @@ def test_new_interval_counts_from_the_last_run(
     assert hr.schedules.update("tick", **change).next == after(when)
 
 
-def test_a_zone_is_changed_alone(hr: Client, queue: Queue) -> None:
+def test_update_can_change_only_the_time_zone(hr: Client, queue: Queue) -> None:
     queue.schedule("night", "x", cron="0 12 * * *")
 
     changed = hr.schedules.update("night", zone="America/New_York")
@@ -331,7 +333,7 @@ def test_deleting_a_queue_deletes_its_schedules(hr: Client, queue: Queue, clock:
     ("schedule_id", "first"),
     [("tick", "{tick}-1"), ("{a}b", "{a}b-1"), ("b{a}", "b{a}-1"), ("a{b", "{a{b}-1")],
 )
-def test_jobs_live_where_their_schedule_lives(url: str, schedule_id: str, first: str) -> None:
+def test_jobs_of_a_schedule_are_on_its_shard(url: str, schedule_id: str, first: str) -> None:
     hr, _ = open_with_clock(url, shards=4)
     with hr:
         queue = hr.queue("mail")

@@ -93,7 +93,7 @@ def test_operator_may_end_a_session_as_if_it_had_expired(
 
 
 @proves("W-37")
-def test_a_session_as_a_context_ends_with_it(hr: Client, tasks: Queue) -> None:
+def test_session_ends_with_its_with_block(hr: Client, tasks: Queue) -> None:
     with hr.session("w1") as session:
         session.serve("tasks")
         tasks.put("x")
@@ -105,7 +105,7 @@ def test_a_session_as_a_context_ends_with_it(hr: Client, tasks: Queue) -> None:
 
 @proves("W-40")
 @pytest.mark.parametrize("by", ["itself", "operator"])
-def test_a_worker_whose_session_was_ended_gets_nothing_until_it_starts_anew(
+def test_worker_whose_session_was_ended_gets_no_job_until_it_starts_a_new_one(
     hr: Client, tasks: Queue, by: str
 ) -> None:
     session = serving(hr, "w1", tasks)

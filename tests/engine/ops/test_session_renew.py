@@ -39,7 +39,7 @@ def test_renewal_after_expiry_is_refused(hr: Client, clock: Clock) -> None:
 
 
 @proves("W-32", "W-40")
-def test_a_worker_whose_session_lapsed_must_start_anew(
+def test_worker_whose_session_expired_must_start_a_new_session(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
     queue.configure(profile="task")

@@ -65,7 +65,7 @@ def test_new_session_of_a_worker_does_not_inherit_queues(hr: Client, queue: Queu
         queue.pop("w1")
 
 
-def test_the_queue_must_have_a_proper_name(hr: Client) -> None:
+def test_served_queue_name_must_be_valid(hr: Client) -> None:
     session = hr.session("w1")
 
     with pytest.raises(InvalidArgument):

@@ -121,7 +121,7 @@ def test_a_job_that_kills_a_worker_that_restarts_at_once_is_failed_in_the_end(
     assert job.failure.type == "retries exhausted"
 
 
-def test_a_restart_of_a_worker_that_held_very_many_jobs(hr: Client, queue: Queue) -> None:
+def test_worker_that_held_thousands_of_jobs_restarts(hr: Client, queue: Queue) -> None:
     serving(hr, "w1", queue)
     put = queue.put_many(range(600))
     queue.pop("w1", count=500)
@@ -152,6 +152,6 @@ def test_a_worker_must_have_a_proper_name(hr: Client, worker: str) -> None:
 
 
 @pytest.mark.parametrize("ttl", [-1, "long", float("nan")])
-def test_a_session_must_have_a_proper_length(hr: Client, ttl: float) -> None:
+def test_session_duration_must_be_valid(hr: Client, ttl: float) -> None:
     with pytest.raises(InvalidArgument):
         hr.session("w1", ttl=ttl)

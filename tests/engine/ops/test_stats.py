@@ -53,7 +53,7 @@ def test_a_day_without_data_is_all_zero(hr: Client, queue: Queue, day: str | Non
 
 
 @proves("Q-91")
-def test_a_day_is_asked_for_by_date_or_text(queue: Queue, clock: Clock) -> None:
+def test_day_may_be_a_date_or_a_text(queue: Queue, clock: Clock) -> None:
     work(queue, clock, wait=1, run=1)
     clock.tick(timedelta(days=3))
 
@@ -107,6 +107,6 @@ def test_a_queue_may_keep_no_statistics(hr: Client, queue: Queue, clock: Clock) 
 
 @proves("Q-04")
 @pytest.mark.parametrize("day", ["yesterday", "2026-13-01", "", 20454, "1969-12-31", date(1, 1, 1)])
-def test_a_day_is_a_date_or_written_as_one_from_1970_on(queue: Queue, day: Any) -> None:
+def test_invalid_day_or_day_before_1970_is_refused(queue: Queue, day: Any) -> None:
     with pytest.raises(InvalidArgument, match="day"):
         queue.stats(day)

@@ -60,7 +60,7 @@ def test_removing_a_missing_tag_changes_nothing(hr: Client, queue: Queue) -> Non
 
 
 @proves("QL-15")
-def test_the_last_job_of_a_tag_takes_it_along(hr: Client, queue: Queue) -> None:
+def test_tag_is_deleted_with_its_last_job(hr: Client, queue: Queue) -> None:
     queue.put(1, id="x", tags=["a"])
 
     assert hr.tags.remove("x", "a") == []

@@ -29,7 +29,7 @@ def test_timed_out_job_returns_to_the_front_and_its_holder_loses_it(
 
 
 @proves("QL-22")
-def test_several_come_back_in_their_old_order(hr: Client, queue: Queue) -> None:
+def test_several_timed_out_jobs_return_in_their_old_order(hr: Client, queue: Queue) -> None:
     names = queue.put_many(range(4))
     queue.pop("w1", count=3)
 

@@ -18,7 +18,7 @@ def blocked(queue: Queue) -> str:
 
 
 @proves("QL-11")
-def test_without_its_last_dependency_a_job_is_unlocked(
+def test_removing_the_last_dependency_unlocks_the_job(
     hr: Client, queue: Queue, blocked: str
 ) -> None:
     assert hr.dependencies.remove(blocked, "a", "c") == "blocked"

@@ -136,9 +136,7 @@ def test_pop_waits_as_long_as_requested(hr: Client, ring: Queue) -> None:
 
 
 @proves("R-10")
-def test_late_jobs_come_before_fresh_ones_and_each_in_their_order(
-    ring: Queue, clock: Clock
-) -> None:
+def test_late_jobs_come_before_waiting_jobs_in_put_order(ring: Queue, clock: Clock) -> None:
     ring.put_many([Put(None, id=name) for name in "abcd"])
     ring.pop("w")
     clock.tick(1)
