@@ -595,8 +595,8 @@ def test_java_is_checked_only_if_pyspark_is_installed(monkeypatch: pytest.Monkey
 
     monkeypatch.undo()
     session = import_module("headrace.spark.session")
-    monkeypatch.setattr(session, "installed_java", lambda: "/opt/java")
-    assert machine.java().found == "Java in /opt/java; needed only for the pipeline"
+    monkeypatch.setattr(session, "installed_java", lambda: "/usr/lib/jvm/java")
+    assert machine.java().found == "Java in /usr/lib/jvm/java; needed only for the pipeline"
 
 
 def test_docs_list_every_check() -> None:
