@@ -26,7 +26,7 @@ from tests.support.restartable import Restartable, restartable
 # Processes that a shell starts in the background ignore SIGINT, and so do their child processes.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Both servers run the same scripts, so only the long tests use Redis too.
+# Valkey and Redis run the same scripts, so only the long tests use Redis too.
 KINDS = ["valkey", *(["redis7"] if EFFORT > 1 and servers.redis_server_path() else [])]
 
 

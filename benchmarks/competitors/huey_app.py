@@ -10,7 +10,7 @@ from redis import ConnectionPool
 
 from benchmarks.competitors import sync_tasks
 
-# A hundred workers in a process need more connections than redis-py's default.
+# A hundred workers in a process need more connections than redis-py allows by default.
 pool = ConnectionPool.from_url(os.environ["BENCH_URL"], max_connections=200)
 huey = RedisHuey("bench", results=False, connection_pool=pool)
 TASKS: dict[str, Any] = {name: huey.task()(each) for name, each in sync_tasks.TASKS.items()}

@@ -55,7 +55,7 @@ def named(page: Path) -> str:
 
 
 def marks_for(case: str) -> list[pytest.MarkDecorator]:
-    """Mark pages that keep Spark busy for a minute as long; test_demo covers the demo."""
+    """Give the mark `long` to pages that keep Spark busy for a minute; test_demo tests the demo."""
     return [pytest.mark.long] if case in BUSY else []
 
 

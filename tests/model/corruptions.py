@@ -142,7 +142,7 @@ CORRUPTIONS = [
         "job 'blocked'",
     ),
     Corruption(
-        "the blocked job depends on another number",
+        "the dependency of the blocked job has another event number",
         lambda hr: [("ZADD", hr.core.key(0, "depends:blocked"), "CH", 1, "waiting")],
         "job 'blocked'",
     ),

@@ -1,6 +1,6 @@
 """Short walks with fixed steps, compared with the model after every step.
 
-They cover what random steps rarely reach: limits, ten or more of something, rare outcomes. The
+Random steps rarely reach these cases: limits, ten or more of something, rare outcomes. The
 walks contain few expected values; the model has them all.
 """
 

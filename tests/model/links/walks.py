@@ -1,6 +1,6 @@
 """Short walks through dependencies and groups, always the same.
 
-They cover what random steps rarely reach; the model has the expected values.
+They cover cases that random steps rarely reach. The model has the expected values.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Chance:
             )
 
     def steps(self, count: int) -> None:
-        """Perform `count` random actions. Refused ones are skipped."""
+        """Perform `count` random actions. Refused actions are skipped."""
         deeds: list[tuple[Callable[[], object], int]] = [
             (self.put, 8),
             (self.pop, 8),
