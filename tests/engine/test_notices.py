@@ -149,7 +149,7 @@ def late(scene: Scene) -> None:
     scene.queue.pop("w2")
 
 
-TELLING: dict[str, tuple[str, Act]] = {
+LOSING: dict[str, tuple[str, Act]] = {
     "cancel": ("cancelled", lambda scene: scene.hr.cancel("held")),
     "deletion of the queue": ("cancelled", lambda scene: scene.queue.delete()),
     "finish by id": ("lost", lambda scene: scene.hr.finish("held")),
@@ -168,9 +168,9 @@ TELLING: dict[str, tuple[str, Act]] = {
 
 
 @proves("W-46")
-@pytest.mark.parametrize("transition", TELLING)
+@pytest.mark.parametrize("transition", LOSING)
 def test_worker_that_loses_a_job_is_notified(scene: Scene, url: str, transition: str) -> None:
-    what, act = TELLING[transition]
+    what, act = LOSING[transition]
     with listening(scene.hr, url, "worker:w1") as holder:
         act(scene)
 

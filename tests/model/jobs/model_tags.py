@@ -19,17 +19,17 @@ class Ties:
         self.tagged: dict[tuple[str, str], int] = {}
         self.tracked_since: dict[str, int] = {}
 
-    def rival(self, queue: str, value: str | None, job_id: str) -> Job | None:
+    def other_holder(self, queue: str, value: str | None, job_id: str) -> Job | None:
         """Return another unfinished job of the queue that has this value."""
         holder = self.claims.get((queue, value or ""))
         return self.jobs[holder] if holder not in (None, job_id) else None
 
     def refusal(self, queue: str, value: str | None, job_id: str) -> str | None:
-        other = self.rival(queue, value, job_id)
+        other = self.other_holder(queue, value, job_id)
         return f"UNIQUE_TAKEN {other.state} {other.id}" if other else None
 
     def take_claim(self, job: Job) -> None:
-        if self.rival(job.queue, job.unique, job.id) is not None:
+        if self.other_holder(job.queue, job.unique, job.id) is not None:
             job.unique = None
         if job.unique is not None:
             self.claims[job.queue, job.unique] = job.id

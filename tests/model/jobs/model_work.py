@@ -59,7 +59,7 @@ class Work(Moves):
         )
 
     def _put_new(self, queue: str, policy: str, job_id: str, data: str, options: Options) -> Answer:
-        other = self.rival(queue, options.get("unique"), job_id)
+        other = self.other_holder(queue, options.get("unique"), job_id)
         if other is not None and policy != "replace":
             return f"UNIQUE_TAKEN {other.state} {other.id}"
         if other is not None and other.state != "running":
