@@ -1,8 +1,8 @@
 """List every requirement with the tests that prove it, for `make requirements`.
 
 The requirements are the lines "- **ID** text" of docs/requirements/*.md. A test proves one if it is
-marked with proves("ID"). A requirement from one of the four documents needs a test of the engine
-and a test of the compatibility API of that document, or a reason in the API's not_shown.py. The
+marked with proves("ID"). A requirement from one of the four documents needs a test of the engine,
+and a test of the document's compatibility API or a reason in the API's not_shown.py. The
 command fails if a requirement lacks a test.
 """
 
