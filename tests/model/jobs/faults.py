@@ -644,13 +644,13 @@ INGRESS = [
         "queue) == 1",
     ),
     Fault(
-        "the short path of pop ignores an ingress list on its own",
+        "the short path of pop ignores the ingress list of a queue without schedules",
         "lib/short_path",
         ", key('ingress', queue)) > 0",
         ") > 0",
     ),
     Fault(
-        "the general path of pop ignores an ingress list on its own",
+        "the general path of pop ignores the ingress list of a queue without schedules",
         "lib/pop_general",
         ", key('ingress', queue)) > 0",
         ") > 0",
@@ -792,19 +792,19 @@ IMPORTS = [
         "job.seq = 0 * emit_put",
     ),
     Fault(
-        "an imported job was put at the time of the import",
+        "the put of an imported job has the time of the import",
         "ops/import_jobs",
         "about.put_at or now",
         "now",
     ),
     Fault(
-        "an imported job failed at the time of the import",
+        "the failure of an imported job has the time of the import",
         "ops/import_jobs",
         "known_at > 0 and known_at or now",
         "now",
     ),
     Fault(
-        "an imported job completed at the time of the import",
+        "the completion of an imported job has the time of the import",
         "ops/import_jobs",
         "about.ended or now",
         "now",

@@ -198,7 +198,7 @@ TAG_FAULTS = [
         "false",
     ),
     Fault(
-        "the audit ignores a tag that is not counted",
+        "the audit ignores a tag that has jobs but no count",
         "ops/audit_members",
         "or not redis.call('ZSCORE', TAGS, tag)",
         "",

@@ -128,7 +128,7 @@ class Model:
                     self.start(job, popped)
                 else:
                     held_back.append(job)
-        # All jobs return to their lanes together: an empty lane takes the number of its first job.
+        # All jobs return in one step, so a lane that was empty takes the number of its first job.
         for job in sorted(held_back, key=self.position):
             self.wait(job)
         while len(popped) < count:

@@ -282,13 +282,13 @@ CALLERS = [
         "math.huge",
     ),
     Fault(
-        "the short path of pop ignores schedules on their own",
+        "the short path of pop ignores the schedules of a queue without scheduled jobs",
         "lib/short_path",
         "key('schedules', queue), key('ingress'",
         "key('ingress'",
     ),
     Fault(
-        "the general path of pop ignores schedules on their own",
+        "the general path of pop ignores the schedules of a queue without scheduled jobs",
         "lib/pop_general",
         "key('schedules', queue), key('ingress'",
         "key('ingress'",
