@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 from headrace import errors as errors
 from headrace.errors import *  # noqa: F403 - every exception is public
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-
     from headrace.client.client import Client as Client
-    from headrace.client.connect import PendingAsyncClient
-    from headrace.codecs.codec import Codec as Codec
-    from headrace.engine.check import Limits as Limits
-    from headrace.engine.script import Library
+    from headrace.client.connect import ConnectArguments, PendingAsyncClient
     from headrace.public_names import *  # noqa: F403 - the table of public names
 
 __version__ = "0.1.0"
@@ -28,26 +23,20 @@ _ERRORS = [
 
 
 def connect(
-    url: str | None = None,
-    *,
-    namespace: str = "default",
-    shards: int | None = None,
-    codec: str | Codec = "json",
-    limits: Limits | None = None,
-    retry_for: float | timedelta = 15,
-    timeout: float | timedelta = 5,
-    durability: Literal["aof"] | int = 0,
-    library: Library | None = None,
+    url: str | None = None, *, namespace: str = "default", **options: Unpack[ConnectArguments]
 ) -> Client:
     """Connect to a namespace on a server and return a sync client.
 
     Without a URL, the client uses the embedded server, which keeps its data in ./.headrace. The
-    first client of a namespace creates the namespace and sets its number of shards (default 1). The
-    client waits up to `timeout` seconds for each reply. If a reply is lost, the client safely
-    repeats the call for up to `retry_for` seconds. With `durability="aof"`, puts and outcomes wait
-    until the server has written the call to its append-only file; a number means that many
-    replicas. If the server does not confirm this within half of `timeout`, the call raises
-    NotDurable.
+    first client of a namespace creates the namespace and sets its number of `shards` (default 1).
+    `codec` encodes data and results: "json" (the default), "msgpack", "raw" or a Codec. `limits`
+    replaces the default Limits.
+
+    The client waits up to `timeout` seconds for each reply (default 5). If a reply is lost, the
+    client safely repeats the call for up to `retry_for` seconds (default 15). With
+    `durability="aof"`, puts and outcomes wait until the server has written the call to its
+    append-only file; a number means that many replicas. If the server does not confirm this within
+    half of `timeout`, the call raises NotDurable.
 
     Raises InvalidArgument if an argument is invalid, ServerUnavailable if the server cannot be
     reached, and NamespaceMismatch if the namespace has another layout or number of shards.
@@ -57,32 +46,11 @@ def connect(
     """
     from headrace.client import connect as connecting
 
-    return connecting.connect(
-        connecting.ConnectOptions(
-            url,
-            namespace,
-            shards=shards,
-            codec=codec,
-            limits=limits,
-            library=library,
-            retry_for=retry_for,
-            timeout=timeout,
-            durability=durability,
-        )
-    )
+    return connecting.connect(connecting.ConnectOptions(url, namespace, **options))
 
 
 def connect_async(
-    url: str | None = None,
-    *,
-    namespace: str = "default",
-    shards: int | None = None,
-    codec: str | Codec = "json",
-    limits: Limits | None = None,
-    retry_for: float | timedelta = 15,
-    timeout: float | timedelta = 5,
-    durability: Literal["aof"] | int = 0,
-    library: Library | None = None,
+    url: str | None = None, *, namespace: str = "default", **options: Unpack[ConnectArguments]
 ) -> PendingAsyncClient:
     """Connect to a namespace on a server with an asyncio client.
 
@@ -94,19 +62,7 @@ def connect_async(
     """
     from headrace.client import connect as connecting
 
-    return connecting.PendingAsyncClient(
-        connecting.ConnectOptions(
-            url,
-            namespace,
-            shards=shards,
-            codec=codec,
-            limits=limits,
-            library=library,
-            retry_for=retry_for,
-            timeout=timeout,
-            durability=durability,
-        )
-    )
+    return connecting.PendingAsyncClient(connecting.ConnectOptions(url, namespace, **options))
 
 
 def _public_names() -> dict[str, Any]:

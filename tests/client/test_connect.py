@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, assert_type
@@ -13,7 +14,7 @@ import redis
 
 import headrace
 from headrace import AsyncClient, InvalidArgument, NamespaceMismatch, ServerUnavailable
-from headrace.client.connect import LAYOUT
+from headrace.client.connect import LAYOUT, ConnectArguments, ConnectOptions
 from headrace.local_server import embedded, server_process
 from tests.support.clients import CLIENT_KINDS, got, listed, opened
 from tests.support.functions import forget_library, has_library, load_scripts
@@ -365,3 +366,8 @@ async def test_cancelling_connect_async_closes_its_connection(form: str) -> None
         with pytest.raises(asyncio.CancelledError):
             await attempt
         await asyncio.wait_for(closed.wait(), 10)
+
+
+def test_connect_accepts_every_option_of_a_client() -> None:
+    _, _, *keywords = inspect.signature(ConnectOptions).parameters
+    assert keywords == list(ConnectArguments.__annotations__)

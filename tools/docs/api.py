@@ -13,6 +13,7 @@ from typing import Any
 import headrace
 from headrace import errors, options, testing
 from headrace.client import method_groups
+from headrace.client.connect import ConnectOptions
 from headrace.testing import plugin
 from tools.docs import sentences
 
@@ -130,6 +131,10 @@ def page(generated: str) -> Iterator[str]:
     yield from ("", "## Connecting", "")
     yield _entry("connect", headrace.connect)
     yield _entry("connect_async", headrace.connect_async)
+    arguments = list(inspect.signature(ConnectOptions).parameters.values())[2:]
+    plain = (re.sub(r": '([^']*)'", r": \1", str(each)) for each in arguments)
+    shown = ", ".join(f"`{each}`" for each in plain)
+    yield f"- `ConnectArguments`: {shown}"
     for kind, origin in TASKS:
         yield from ("", f"## {kind.__name__}", "", f"{_about(kind)} {origin}", "")
         yield from _members(kind)

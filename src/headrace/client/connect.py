@@ -7,7 +7,7 @@ the embedded server.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypedDict, TypeVar
 from urllib.parse import urlsplit
 
 from redis.asyncio.connection import ConnectionPool as AsyncConnectionPool
@@ -39,6 +39,18 @@ T = TypeVar("T")
 
 LAYOUT = 2
 CONNECTIONS = 10_000
+
+
+class ConnectArguments(TypedDict, total=False):
+    """The keyword arguments of `connect` and `connect_async`."""
+
+    shards: int | None
+    codec: str | Codec
+    limits: Limits | None
+    library: Library | None
+    retry_for: Span
+    timeout: Span
+    durability: Durability
 
 
 class ConnectOptions:

@@ -167,7 +167,9 @@ def reschedule(
     core = client.core
     given = _checked(core, id, options)
     _check_id(core, id, given)
-    check_change(every, cron, zone)
+    asked = {"every": every, "cron": cron, "zone": zone}
+    change = {name: value for name, value in asked.items() if value is not UNSET}
+    _check_change(change)
     new: Fields = {} if data is UNSET else {"data": encoded(core, data)}
     if backlog is not UNSET:
         new["backlog"] = backlog_of(backlog)
@@ -175,7 +177,7 @@ def reschedule(
         now, stored = yield from read_stored(core, id)
         if stored is None:
             raise ScheduleNotFound(id)
-        rule = changed_rule(stored, every, cron, zone)
+        rule = _changed_rule(stored, change)
         kept = {name: stored[name] for name in ("data", "backlog", "prefix")}
         unchanged = {
             name: value for name, value in options_in(stored).items() if name not in options
@@ -381,34 +383,26 @@ def rule_of(every: Span | None, cron: str | None, zone: str) -> Fields:
     return {"every": str(interval).encode()}
 
 
-def changed_rule(
-    stored: Fields, every: Span | Unset, cron: str | Unset, zone: str | Unset
-) -> Fields:
-    """Return the rule of a stored schedule with these changes."""
-    if isinstance(every, Unset) and isinstance(cron, Unset):
-        by_interval = "every" in stored
-        return rule_of(
-            int(stored["every"]) / 1000 if by_interval else None,
-            _text(stored, "cron"),
-            _zone(stored, zone),
-        )
-    return rule_of(
-        None if isinstance(every, Unset) else every,
-        None if isinstance(cron, Unset) else cron,
-        _zone(stored if isinstance(every, Unset) else {}, zone),
-    )
+def _changed_rule(stored: Fields, change: dict[str, Any]) -> Fields:
+    """Return the rule of a stored schedule with new values of `every`, `cron` or `zone`."""
+    rule: dict[str, Any] = {
+        "every": int(stored["every"]) / 1000 if "every" in stored else None,
+        "cron": _text(stored, "cron"),
+        "zone": _text(stored, "zone") or "UTC",
+    }
+    if change.keys() & {"every", "cron"}:
+        rule |= {"every": None, "cron": None}
+    if "every" in change:
+        rule["zone"] = "UTC"
+    return rule_of(**{**rule, **change})
 
 
-def check_change(every: Span | Unset, cron: str | Unset, zone: str | Unset) -> None:
+def _check_change(change: dict[str, Any]) -> None:
     """Raise InvalidArgument for a change that is invalid for every schedule."""
-    if not (isinstance(every, Unset) and isinstance(cron, Unset)):
-        changed_rule({}, every, cron, zone)
-    elif not isinstance(zone, Unset):
-        zone_of(zone)
-
-
-def _zone(stored: Fields, zone: str | Unset) -> str:
-    return (_text(stored, "zone") or "UTC") if isinstance(zone, Unset) else zone
+    if change.keys() & {"every", "cron"}:
+        _changed_rule({}, change)
+    elif "zone" in change:
+        zone_of(change["zone"])
 
 
 def with_offsets(rule: Fields, now: int, stored: Fields | None) -> Fields:
