@@ -174,7 +174,7 @@ class Client(ClientBase[SyncMethods], SyncMethods, ClosesOnExit):
             with client.watch("worker-1", on_taken=print):
                 [lease] = client.queue("mail").pop("worker-1", wait=None)
         """
-        watch = Watch(self.core, worker, on_taken)
+        watch = Watch(self.core, worker, on_taken)._start()  # noqa: SLF001 - only a client starts watches
         self._watches.add(watch)
         return watch
 
@@ -253,7 +253,7 @@ class AsyncClient(ClientBase[AsyncMethods], AsyncMethods, ClosesOnAsyncExit):
         self, worker: str, *, on_taken: Callable[[AsyncLease, str], object] | None = None
     ) -> AsyncWatch:
         """Watch the leases of a worker; see Client.watch."""
-        watch = await AsyncWatch._started(self.core, worker, on_taken)  # noqa: SLF001 - needs a Core
+        watch = await AsyncWatch(self.core, worker, on_taken)._start()  # noqa: SLF001 - as in Client
         self._watches.add(watch)
         return watch
 

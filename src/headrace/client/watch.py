@@ -19,7 +19,7 @@ from headrace.transport.drive import drive, drive_async
 
 
 class WatchBase:
-    """The state that Watch and AsyncWatch share."""
+    """The state that Watch and AsyncWatch share. The client starts each watch that it creates."""
 
     def __init__(
         self, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
@@ -48,19 +48,18 @@ class WatchBase:
 class Watch(WatchBase, ClosesOnExit):
     """The watch of a worker: a thread that listens until the watch is closed; see Client.watch."""
 
-    def __init__(
-        self, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
-    ) -> None:
-        super().__init__(core, worker, on_taken)
+    _thread: threading.Thread
+
+    def _start(self) -> Self:
         try:
-            drive(core.transport, subscribe(self._state))
+            drive(self.core.transport, subscribe(self._state))
         except BaseException:
             self._forget()
             raise
-        self._thread = threading.Thread(
-            target=self._run, name=f"headrace watch of {worker}", daemon=True
-        )
+        name = f"headrace watch of {self.worker}"
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
+        return self
 
     def _run(self) -> None:
         try:
@@ -83,19 +82,14 @@ class AsyncWatch(WatchBase, ClosesOnAsyncExit):
 
     _task: asyncio.Task[None]
 
-    @classmethod
-    async def _started(
-        cls, core: Core, worker: str, on_taken: Callable[[Any, str], object] | None
-    ) -> Self:
-        """Start a watch and return it; AsyncClient.watch calls this method."""
-        watch = cls(core, worker, on_taken)
+    async def _start(self) -> Self:
         try:
-            await drive_async(core.transport, subscribe(watch._state))
+            await drive_async(self.core.transport, subscribe(self._state))
         except BaseException:
-            watch._forget()
+            self._forget()
             raise
-        watch._task = asyncio.create_task(watch._run(), name=f"headrace watch of {worker}")
-        return watch
+        self._task = asyncio.create_task(self._run(), name=f"headrace watch of {self.worker}")
+        return self
 
     async def _run(self) -> None:
         try:
