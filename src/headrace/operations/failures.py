@@ -22,7 +22,7 @@ from headrace.errors import InvalidArgument, ServerUnavailable
 from headrace.operations.batches import chunks, in_batches
 from headrace.operations.core import Core
 from headrace.operations.ids import new_nonce
-from headrace.operations.jobs import jobs, page_of_failed
+from headrace.operations.jobs import jobs, page_of_jobs
 from headrace.operations.paging import MOST_NAMES, all_items, counts_of_names
 from headrace.operations.protocols import ClientLike
 from headrace.operations.queues import queues
@@ -76,7 +76,8 @@ def failed_jobs(
         print(page.total, [job.id for job in page.jobs])
     """
     text("failure", failure, client.core.limits.name)
-    return (yield from page_of_failed(client, failure, *page(offset, count), newest_first=True))
+    bounds = page(offset, count)
+    return (yield from page_of_jobs(client, keys.failures, failure, bounds, newest_first=True))
 
 
 def failure_groups(

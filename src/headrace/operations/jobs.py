@@ -223,28 +223,14 @@ def retry(
     if failure is not None:
         whole("count", count, 1, PAGE)
         text("failure", failure, core.limits.name)
-        found = yield from page_of_failed(client, failure, 0, count, newest_first=False)
+        bounds = (0, count)
+        found = yield from page_of_jobs(client, keys.failures, failure, bounds, newest_first=False)
         ids = tuple(one.id for one in found.jobs)
     delay_ms = milliseconds("delay", delay)
     make = state_calls("retry", delay=delay_ms, nonce=new_nonce(), expected=b"")
     if target is not None:
         make = _requeue_calls(target, delay, "failed")
     return (yield from in_batches(core, checked_rows(core, ids), make))
-
-
-def page_of_failed(
-    client: ClientLike, failure: str, offset: int, count: int, *, newest_first: bool
-) -> Operation[Page]:
-    """Return a page of the jobs that failed with a failure type."""
-    return (
-        yield from page_of_jobs(
-            client,
-            (keys.failures, failure),
-            (offset, count),
-            lambda job: job.state == "failed",
-            newest_first=newest_first,
-        )
-    )
 
 
 def queue_jobs(
@@ -260,32 +246,28 @@ def queue_jobs(
         print(page.total, [job.id for job in page.jobs])
     """
     choice("state", state, STATES)
-    return (
-        yield from page_of_jobs(
-            queue,
-            (state, queue.name),
-            page(offset, count),
-            lambda job: job.state == state,
-            newest_first=state in ("failed", "complete"),
-        )
-    )
+    bounds = page(offset, count)
+    newest_first = state in ("failed", "complete")
+    return (yield from page_of_jobs(queue, state, queue.name, bounds, newest_first=newest_first))
 
 
 def page_of_jobs(
-    client: ClientLike,
-    listed_in: tuple[str, str],
-    bounds: tuple[int, int],
-    is_listed: Callable[[Job], bool],
-    *,
-    newest_first: bool,
+    client: ClientLike, role: str, name: str, bounds: tuple[int, int], *, newest_first: bool
 ) -> Operation[Page]:
-    """Return a page of the jobs in a sorted set; `listed_in` is the role and name of the set.
+    """Return a page of the jobs in the sorted set with this role and name.
 
     `bounds` are the offset and the count. The operation first reads the ids, and then the jobs. The
-    page omits jobs that left the set between the two reads: `is_listed` returns False for them.
+    page omits jobs that left the set between the two reads.
     """
-    total, ids = yield from ids_of_page(client.core, *listed_in, *bounds, newest_first=newest_first)
-    return Page(total, [job for job in (yield from jobs(client, ids)) if is_listed(job)])
+    total, ids = yield from ids_of_page(client.core, role, name, *bounds, newest_first=newest_first)
+    found = yield from jobs(client, ids)
+    return Page(total, [job for job in found if _is_listed(job, role, name)])
+
+
+def _is_listed(job: Job, role: str, name: str) -> bool:
+    if role == keys.tag:
+        return name in job.tags
+    return job.state == ("failed" if role == keys.failures else role)
 
 
 def result(

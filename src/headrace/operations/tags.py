@@ -61,15 +61,8 @@ def tagged(client: ClientLike, name: str, *, offset: int = 0, count: int = 25) -
         client.tags.jobs("urgent").jobs
     """
     text("a tag", name, client.core.limits.name)
-    return (
-        yield from page_of_jobs(
-            client,
-            (keys.tag, name),
-            page(offset, count),
-            lambda job: name in job.tags,
-            newest_first=False,
-        )
-    )
+    bounds = page(offset, count)
+    return (yield from page_of_jobs(client, keys.tag, name, bounds, newest_first=False))
 
 
 def top_tags(
