@@ -38,15 +38,15 @@ def test_option_names_ignore_case_and_have_defaults() -> None:
         (
             JobsOptions,
             {"state": "done"},
-            "option state must be one of waiting, scheduled, .*, not 'done'",
+            "option state must be 'waiting' or 'scheduled' or .*, not 'done'",
         ),
         (JobsOptions, {"queue": ""}, "option queue must not be empty"),
         (JobsOptions, {"tag": "a\nb"}, "option tag must not contain control characters"),
-        (EventsBatchOptions, {"table": "x"}, "option table must be one of events, jobs, not 'x'"),
+        (EventsBatchOptions, {"table": "x"}, "option table must be 'events' or 'jobs', not 'x'"),
         (
             EventsBatchOptions,
             {"failOnDataLoss": "no"},
-            "option failOnDataLoss must be one of true, false",
+            "option failOnDataLoss must be 'true' or 'false'",
         ),
         (
             EventsBatchOptions,

@@ -303,8 +303,8 @@ def test_default_policy_is_that_of_the_queue(hr: Client, options: dict[str, str]
     [
         ({"queue": ""}, "queue"),
         ({"queue": "a\n"}, "control characters"),
-        ({"onExists": "sometimes"}, "option onExists must be one of move, replace"),
-        ({"codec": "xml"}, "option codec must be one of json, msgpack, raw"),
+        ({"onExists": "sometimes"}, "option onExists must be 'move' or 'replace'"),
+        ({"codec": "xml"}, "option codec must be 'json' or 'msgpack' or 'raw'"),
         ({"color": "red"}, "unknown option 'color'"),
         ({"writeId": ""}, "option writeId must not be empty"),
     ],

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from headrace.app.async_clients import AsyncClients
 from headrace.app.options import checked
@@ -28,25 +28,11 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from headrace.testing.calling import Ran
+    from headrace.testing.inline import InlineRunner
 
 URL_VARIABLE = "HEADRACE_URL"
 DEFAULT_QUEUE = "default"
 LONGEST_NAME = 250
-
-
-class InlineBackend(Protocol):
-    """Runs each call immediately instead of putting a job on a server."""
-
-    def put(self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]) -> str:
-        """Run the task with this data and return the id of the job."""
-
-    async def aput(
-        self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
-    ) -> str:
-        """Run the task with this data in the event loop and return the id of the job."""
-
-    def result(self, job_id: str) -> Any:
-        """Return the result of a job that has run."""
 
 
 class App:
@@ -92,7 +78,7 @@ class App:
         self.defaults = {"queue": DEFAULT_QUEUE, "backoff": Backoff(), **checked(options)}
         self.tasks: dict[str, Task[..., Any]] = {}
         self.crons: dict[str, dict[str, Any]] = {}
-        self.inline: InlineBackend | None = None
+        self.inline: InlineRunner | None = None
         self.telemetry: Tracing | None = None
         # The server and namespace that hold the jobs.
         self.place = connecting.ConnectOptions(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Generic
 from weakref import WeakSet
 
@@ -188,9 +188,7 @@ class Client(ClientBase[SyncMethods], SyncMethods, ClosesOnExit):
             for event in client.events():
                 print(event.kind, event.job_id)
         """
-        seen: dict[int, str] = {}
-        closings = self.core.transport.closings
-        read = partial(event_log.next_events, self, seen, count, closings if follow else None)
+        read = event_log.reader(self, count, follow=follow)
         while found := drive(self.core.transport, read()):
             yield from found
 
@@ -259,9 +257,7 @@ class AsyncClient(ClientBase[AsyncMethods], AsyncMethods, ClosesOnAsyncExit):
 
     async def events(self, *, follow: bool = False, count: int = 1000) -> AsyncIterator[Event]:
         """Yield the events of the log, oldest first on each shard; see Client.events."""
-        seen: dict[int, str] = {}
-        closings = self.core.transport.closings
-        read = partial(event_log.next_events, self, seen, count, closings if follow else None)
+        read = event_log.reader(self, count, follow=follow)
         while found := await drive_async(self.core.transport, read()):
             for event in found:
                 yield event

@@ -227,12 +227,11 @@ def publish_many(
         ids = yield from _new_ids(feed, len(payloads))
         given = list(zip(ids, payloads, strict=True))
     _check_reference([one for one, _ in given], place)
-    for first_row in range(0, len(given), limits.batch):
-        rows = given[first_row : first_row + limits.batch]
+    for number, rows in enumerate(chunks(given, limits.batch)):
         try:
             yield from _publish(feed, rows, place, touch=touch)
         except ServerUnavailable as error:
-            error.maybe_done = error.maybe_done or first_row > 0
+            error.maybe_done = error.maybe_done or number > 0
             raise
         if place.where in ("first", "after"):
             place = FeedPlace("after", rows[-1][0])

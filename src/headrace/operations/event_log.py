@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,22 +145,25 @@ def events(
     return found
 
 
-def next_events(
-    client: ClientLike, seen: dict[int, str], count: int, follow_until: int | None
-) -> Operation[list[Event]]:
-    """Return the next events of each shard, and update `seen`.
+def reader(client: ClientLike, count: int, *, follow: bool) -> Callable[[], Operation[list[Event]]]:
+    """Return a function whose operation returns the next events, up to `count` of each shard.
 
-    `seen` maps each shard to the id of the last entry that was read. If there are no new events and
-    `follow_until` is None, return an empty list. Otherwise wait for events until the client is
-    closed. `follow_until` is the value of `transport.closings` at the start of the iteration.
+    If there are no new events, the operation returns an empty list. With `follow`, the operation
+    first waits for new events until the client is closed.
     """
     transport = client.core.transport
-    while not (found := (yield from events(client, after=seen, count=count))):
-        if follow_until is None or transport.closings > follow_until:
-            return []
-        yield from wait_for_event(client, seen, FOLLOW_MS)
-    seen.update((event.shard, event.entry_id) for event in found)
-    return found
+    closings = transport.closings
+    seen: dict[int, str] = {}
+
+    def read() -> Operation[list[Event]]:
+        while not (found := (yield from events(client, after=seen, count=count))):
+            if not follow or transport.closings > closings:
+                return []
+            yield from wait_for_event(client, seen, FOLLOW_MS)
+        seen.update((event.shard, event.entry_id) for event in found)
+        return found
+
+    return read
 
 
 def read_log(

@@ -15,9 +15,8 @@ from typing import Any
 
 from headrace.engine import keys
 from headrace.engine.call import Call, build, is_refusal, optional, pack
-from headrace.engine.check import LONGEST_MS, Span, milliseconds, page, text, whole
+from headrace.engine.check import LONGEST_MS, Span, milliseconds, moment_ms, page, text, whole
 from headrace.engine.settings import rate_to_wire
-from headrace.engine.timestamps import EPOCH
 from headrace.errors import InvalidArgument, ServerUnavailable
 from headrace.operations.batches import chunks, in_batches
 from headrace.operations.core import Core
@@ -250,16 +249,10 @@ def _selection(
         None if failure is None else text("failure", failure, longest),
         None if queue is None else text("queue", queue, longest),
         None if tag is None else text("tag", tag, longest),
-        0 if since is None else _ms("since", since),
-        NEVER if until is None else _ms("until", until) - 1,
+        0 if since is None else moment_ms("since", since),
+        NEVER if until is None else moment_ms("until", until) - 1,
         inf if count is None else whole("count", count, 1, 10**9),
     )
-
-
-def _ms(what: str, value: object) -> int:
-    if not isinstance(value, datetime) or value.tzinfo is None:
-        raise InvalidArgument(f"{what} must be a datetime with a time zone, not {value!r}")
-    return round((value - EPOCH).total_seconds() * 1000)
 
 
 def _delays(delay_ms: int, pace: str | None) -> Iterator[int]:
@@ -307,7 +300,8 @@ def _change_each(
                 rows = [(job_id, at, next(delays)) for at, job_id in _oldest(searches, most)]
                 if not rows:
                     break
-                report = _add_counts(report, rows, (yield from _apply(client.core, rows, make)))
+                answers = [] if make is None else (yield from in_batches(client.core, rows, make))
+                report = _add_counts(report, rows, answers)
             except ServerUnavailable as error:
                 error.maybe_done = error.maybe_done or report.done > 0
                 raise
@@ -349,7 +343,3 @@ def _add_counts(before: Bulk, rows: list[FailedRow], answers: list[bytes]) -> Bu
     done = sum(answer == DONE or not is_refusal(answer) for answer in answers)
     refused = sum(answer.startswith(REFUSED) for answer in answers)
     return Bulk(before.matched + len(rows), before.done + done, before.refused + refused)
-
-
-def _apply(core: Core, rows: list[FailedRow], make: MakeCall | None) -> Operation[list[bytes]]:
-    return [] if make is None else (yield from in_batches(core, rows, make))

@@ -30,11 +30,6 @@ LostLease = tuple[str, Proof]
 class LeaseRegistry(Protocol):
     """Records which leases a worker holds."""
 
-    @property
-    def worker(self) -> str:
-        """The name of the worker."""
-        ...
-
     def proofs(self) -> list[Proof]:
         """Return the job id and the token of each lease that the worker should still hold."""
         ...

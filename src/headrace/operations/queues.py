@@ -85,11 +85,14 @@ def settings(queue: QueueLike) -> Operation[dict[str, Value]]:
     """
     hashes = [queue.core.key(0, name) for name in (keys.CONFIG, keys.settings(queue.name))]
     shared, own = yield from raw(queue.core, [(0, ("HGETALL", key)) for key in hashes])
-    stored = text_map(shared) | text_map(own)
+    values = _with_defaults(text_map(shared) | text_map(own))
+    return {name: value for name, value in values.items() if not SETTINGS[name].namespace_only}
+
+
+def _with_defaults(stored: Mapping[str, str]) -> dict[str, Value]:
     return {
         name: from_wire(name, stored[name]) if name in stored else default(name)
-        for name, setting in SETTINGS.items()
-        if not setting.namespace_only
+        for name in SETTINGS
     }
 
 
@@ -212,13 +215,10 @@ def config_get(client: ClientLike, name: str | None = None) -> Operation[Any]:
     """
     if name is not None:
         _check_namespace_setting(name)
-    stored = yield from config(client.core)
-    every = {
-        each: from_wire(each, stored[each]) if each in stored else default(each)
-        for each, setting in SETTINGS.items()
-        if not setting.queue_only
-    }
-    return every if name is None else every[name]
+    values = _with_defaults((yield from config(client.core)))
+    if name is not None:
+        return values[name]
+    return {each: value for each, value in values.items() if not SETTINGS[each].queue_only}
 
 
 def config(core: Core) -> Operation[dict[str, str]]:

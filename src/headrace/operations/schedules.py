@@ -97,13 +97,8 @@ def schedule_queue(
     _check_id(core, id, given)
     rule = rule_of(every, cron, zone)
     now, stored = (yield from read_stored(core, id)) if cron is not None else (0, None)
-    fields = {
-        "data": encoded(core, data),
-        "options": packed(given),
-        "prefix": _prefix(core, id),
-        "backlog": backlog_of(backlog),
-        **with_offsets(rule, now, stored),
-    }
+    fields = _new_fields(core, id, encoded(core, data), given, backlog)
+    fields |= with_offsets(rule, now, stored)
     delay_ms = -1 if delay is None else milliseconds("delay", delay)
     written = yield from _write(core, id, queue.name, fields, None, delay_ms)
     return read_schedule(core.codec, id, written or {})
@@ -130,16 +125,21 @@ def adopt_schedule(
     given = check_options(options, core.limits)
     _check_id(core, id, given)
     now, _ = yield from read_stored(core, id)
-    fields = {
-        "data": data,
-        "options": packed(given),
-        "prefix": _prefix(core, id),
-        "backlog": backlog_of(backlog),
-        **rule_of(every, None, "UTC"),
-    }
+    fields = _new_fields(core, id, data, given, backlog) | rule_of(every, None, "UTC")
     once = (name, import_id)
     written = yield from _write(core, id, queue.name, fields, None, max(0, due - now), once)
     return written is not None
+
+
+def _new_fields(
+    core: Core, schedule_id: str, data: bytes, options: dict[str, Any], backlog: int | None
+) -> Fields:
+    return {
+        "data": data,
+        "options": packed(options),
+        "prefix": _prefix(core, schedule_id),
+        "backlog": backlog_of(backlog),
+    }
 
 
 def reschedule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -183,19 +183,15 @@ def _none_if_unlimited(value: int) -> int | None:
     return None if value is False else int(value)
 
 
-class _NewestFailure(NamedTuple):
-    """The newest failure: its time, complete message and traceback."""
-
-    at: datetime | None
-    message: str = ""
-    traceback: str = ""
+# The time, the complete message and the traceback of the newest failure of a job.
+_NewestFailure = tuple[datetime | None, str, str]
 
 
 def _newest_failure(packed: bytes | None) -> _NewestFailure:
     if packed is None:
-        return _NewestFailure(None)
+        return None, "", ""
     at, message, traceback = msgspec.msgpack.decode(packed)
-    return _NewestFailure(moment(at), message, traceback)
+    return moment(at), message, traceback
 
 
 def _failure(record: Record, newest: _NewestFailure) -> Failure | None:
@@ -204,11 +200,12 @@ def _failure(record: Record, newest: _NewestFailure) -> Failure | None:
         return None
     kind, message, at, worker = listed
     found = Failure(kind, message, moment(at), worker)
-    return _with_full_text(found, newest) if found.at == newest.at else found
+    return _with_full_text(found, newest) if found.at == newest[0] else found
 
 
 def _with_full_text(short: E, newest: _NewestFailure) -> E:
-    return replace(short, message=newest.message, traceback=newest.traceback)
+    _, message, traceback = newest
+    return replace(short, message=message, traceback=traceback)
 
 
 def _history(record: Record, newest: _NewestFailure) -> list[Stage]:
@@ -219,7 +216,7 @@ def _history(record: Record, newest: _NewestFailure) -> list[Stage]:
     ]
     for at in range(len(stages) - 1, -1, -1):
         if stages[at].failure:
-            if stages[at].ended == newest.at:
+            if stages[at].ended == newest[0]:
                 stages[at] = _with_full_text(stages[at], newest)
             break
     if record.state != "failed":

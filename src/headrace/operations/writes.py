@@ -239,22 +239,18 @@ def abort(core: Core, write: SparkWrite, attempts: Sequence[StagedAttempt]) -> O
         return True
     transaction = transaction_id(write, attempts)
     coordinator = core.shard_of(write.name)
-    if not (yield from _discard_on(core, coordinator, transaction, attempts, is_coordinator=True)):
+    if not (yield from _discard_on(core, coordinator, write.name, transaction, attempts)):
         return False
     for shard in range(core.shards):
         if shard != coordinator:
-            yield from _discard_on(core, shard, transaction, attempts, is_coordinator=False)
+            yield from _discard_on(core, shard, write.name, transaction, attempts)
     return True
 
 
 def _discard_on(
-    core: Core,
-    shard: int,
-    transaction: str,
-    attempts: Sequence[StagedAttempt],
-    *,
-    is_coordinator: bool,
+    core: Core, shard: int, name: str, transaction: str, attempts: Sequence[StagedAttempt] = ()
 ) -> Operation[bool]:
+    is_coordinator = shard == core.shard_of(name)
     rows = [(attempt.name,) for attempt in attempts if attempt.chunks.get(shard)]
     for part in chunks(rows, ATTEMPTS_PER_CALL) or [[]]:
         call = build(
@@ -289,12 +285,12 @@ def _recover(core: Core, shard: int, transaction: str, name: str) -> Operation[W
     coordinator = core.shard_of(name)
     _, state = yield from _read_entry(core, name, transaction)
     if state == "prepared":
-        aborted = yield from _discard_on(core, coordinator, transaction, (), is_coordinator=True)
+        aborted = yield from _discard_on(core, coordinator, name, transaction)
         state = "aborted" if aborted else "committed"
     if state in ("committed", "published"):
         return (yield from publish_and_finalize(core, name, transaction))
     if shard != coordinator:
-        yield from _discard_on(core, shard, transaction, (), is_coordinator=False)
+        yield from _discard_on(core, shard, name, transaction)
     return None
 
 

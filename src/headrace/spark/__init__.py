@@ -16,27 +16,13 @@ from typing import TYPE_CHECKING, Any
 from headrace.spark.session import session
 
 if TYPE_CHECKING:
-    from headrace.spark.executors.job_table import JobRow
-    from headrace.spark.executors.outcomes import BadReturn, Next
-    from headrace.spark.executors.task import WorkCounts
-    from headrace.spark.executors.work import work
-    from headrace.spark.executors.work_run import RunFailed, WorkRun
+    from headrace.spark.executors import *  # noqa: F403 - the table of names
 
-# These names are imported on first use, because reading and writing tables does not need them.
-_LATER = {
-    "BadReturn": "headrace.spark.executors.outcomes",
-    "JobRow": "headrace.spark.executors.job_table",
-    "Next": "headrace.spark.executors.outcomes",
-    "RunFailed": "headrace.spark.executors.work_run",
-    "WorkCounts": "headrace.spark.executors.task",
-    "WorkRun": "headrace.spark.executors.work_run",
-    "work": "headrace.spark.executors.work",
-}
-
-__all__ = ["BadReturn", "JobRow", "Next", "RunFailed", "WorkCounts", "WorkRun", "session", "work"]
+__all__ = ["BadReturn", "JobRow", "Next", "RunFailed", "WorkCounts", "WorkRun", "session", "work"]  # noqa: F405
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    # Import the executors on first use, because reading and writing tables does not need them.
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
+    return getattr(import_module("headrace.spark.executors"), name)

@@ -14,6 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from headrace.engine import keys
 from headrace.lake.arrow_types import arrow_field
+from headrace.operations.batches import chunks_by_size
 from headrace.operations.core import Core
 from headrace.operations.job_sets import JobSet, job_sets, read_jobs
 from headrace.operations.queues import all_queues
@@ -116,14 +117,6 @@ def _batches(core: Core, job_set: JobSet) -> Iterator[pa.RecordBatch]:
         yield job_columns(job_set.shard, jobs)
 
 
-def _grouped(sets: Iterable[JobSet]) -> list[list[JobSet]]:
+def _grouped(sets: Iterable[JobSet]) -> Iterator[list[JobSet]]:
     """Group small job sets, so that no task reads only a few jobs."""
-    groups: list[list[JobSet]] = []
-    room = 0
-    for each in sets:
-        if each.size > room:
-            groups.append([])
-            room = PER_PARTITION
-        groups[-1].append(each)
-        room -= each.size
-    return groups
+    return chunks_by_size(sets, lambda each: each.size, PER_PARTITION)

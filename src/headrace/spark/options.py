@@ -56,15 +56,7 @@ def whole(least: int, most: int = MOST) -> Read:
 
 def one_of(*words: str) -> Read:
     """Return a function that accepts only these words."""
-
-    def read(called: str, text: str) -> str:
-        if text not in words:
-            raise InvalidArgument(
-                f"{called} must be one of {', '.join(words)}, not {check.shown(text)}"
-            )
-        return text
-
-    return read
+    return lambda called, text: check.choice(called, text, words)
 
 
 def name(called: str, text: str) -> str:
@@ -74,7 +66,7 @@ def name(called: str, text: str) -> str:
 
 def truth(called: str, text: str) -> bool:
     """Parse true or false."""
-    return bool(one_of("true", "false")(called, text.lower()) == "true")
+    return check.choice(called, text.lower(), ("true", "false")) == "true"
 
 
 def moment(called: str, text: str) -> datetime:

@@ -29,7 +29,7 @@ RELEASE_SECONDS, CANCEL_SECONDS = 5.0, 1.0
 OVERTIME_SECONDS = RELEASE_SECONDS + CANCEL_SECONDS + 1.0
 CONNECT_SECONDS = 1.0
 # A call is retried for at most this many seconds. A session is renewed each time a third of its
-# lifetime has passed, and one broken connection must not take that long.
+# lifetime has passed, and one broken connection must not delay a renewal for that long.
 RETRY_FOR = 0.5
 
 

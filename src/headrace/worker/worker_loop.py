@@ -412,8 +412,8 @@ class WorkerLoop:
     def _take_hand_over(self, popped: Popped) -> None:
         """Accept a job that the server handed over when the job was put.
 
-        The next round trip then pops from the job's queue again. If this pop finds no job, it asks
-        the server again to hand over the next job.
+        The next round trip then pops from the job's queue again. If this pop finds no job, the pop
+        asks the server again to hand over the next job.
         """
         self._sources.wake(popped.record.queue, self._core.shard_of(popped.id))
         if self._suspects:

@@ -9,7 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, TypedDict, Unpack, cast, overload
 
 import pyarrow as pa
 from pyspark import SparkContext, cloudpickle
@@ -41,6 +41,19 @@ LOG_EVERY = 10.0
 Schema = Any
 
 
+class WorkOptions(TypedDict, total=False):
+    """The keyword arguments of `work`, except `until`."""
+
+    batch: int
+    frame: str
+    schema: Schema | None
+    next: str | None
+    tasks: int | None
+    url: str | None
+    namespace: str
+    codec: str | Codec
+
+
 @overload
 def work(
     spark: SparkSession,
@@ -48,14 +61,7 @@ def work(
     function: Callable[[Any], Any],
     *,
     until: Literal["empty"] = "empty",
-    batch: int = 1000,
-    frame: str = "arrow",
-    schema: Schema | None = None,
-    next: str | None = None,
-    tasks: int | None = None,
-    url: str | None = None,
-    namespace: str = "default",
-    codec: str | Codec = "json",
+    **options: Unpack[WorkOptions],
 ) -> WorkCounts: ...
 
 
@@ -66,14 +72,7 @@ def work(
     function: Callable[[Any], Any],
     *,
     until: Literal["stopped"],
-    batch: int = 1000,
-    frame: str = "arrow",
-    schema: Schema | None = None,
-    next: str | None = None,
-    tasks: int | None = None,
-    url: str | None = None,
-    namespace: str = "default",
-    codec: str | Codec = "json",
+    **options: Unpack[WorkOptions],
 ) -> WorkRun: ...
 
 
