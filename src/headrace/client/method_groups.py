@@ -140,10 +140,8 @@ class Feeds(FeedsBase, SyncMethods):
 
             todo = client.feeds.create("todo", sorted=True)
         """
-        kind = "sorted" if sorted else "plain"
-        operation = feed_operations.make(
-            self.core, name, kind=kind, max_length=max_length, about=about
-        )
+        make = feed_operations.make
+        operation = make(self.core, name, sorted=sorted, max_length=max_length, about=about)
         return Feed(self.core, name, is_sorted=drive(self.core.transport, operation))
 
     def listen(self, *, wait: Span | None = None) -> Listener[FeedEvent]:
@@ -170,10 +168,8 @@ class AsyncFeeds(FeedsBase, AsyncMethods):
         about: str | None = None,
     ) -> AsyncFeed:
         """Create a feed; see Feeds.create."""
-        kind = "sorted" if sorted else "plain"
-        operation = feed_operations.make(
-            self.core, name, kind=kind, max_length=max_length, about=about
-        )
+        make = feed_operations.make
+        operation = make(self.core, name, sorted=sorted, max_length=max_length, about=about)
         is_sorted = await drive_async(self.core.transport, operation)
         return AsyncFeed(self.core, name, is_sorted=is_sorted)
 

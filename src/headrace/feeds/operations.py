@@ -53,7 +53,7 @@ def make(
     core: Core,
     name: str,
     *,
-    kind: str = "plain",
+    sorted: bool = False,  # noqa: A002 - the word users know
     max_length: int | None = None,
     about: str | None = None,
     open_existing: bool = False,
@@ -62,6 +62,7 @@ def make(
 
     Raises FeedExists if the feed exists and `open_existing` is not set.
     """
+    kind = "sorted" if sorted else "plain"
     call = build(
         "feed_make",
         feed_answer(name),

@@ -154,7 +154,7 @@ def retry_failed(
         ids = [(job_id,) for job_id, _, _ in rows]
         return build("retry", list, ids, delay=0, nonce=nonce, expected=expected)
 
-    selection = _selection(core, failure, queue, tag, since, until, count)
+    selection = _Selection(core, failure, queue, tag, since, until, count)
     return (
         yield from _change_each(client, selection, delays, None if dry_run else make, on_progress)
     )
@@ -187,7 +187,7 @@ def cancel_failed(
         ids = [(job_id,) for job_id, _, _ in rows]
         return build("cancel", list, ids, cascade=0, expected=expected)
 
-    selection = _selection(core, failure, queue, tag, since, until, count)
+    selection = _Selection(core, failure, queue, tag, since, until, count)
     return (
         yield from _change_each(
             client, selection, _delays(0, None), None if dry_run else make, on_progress
@@ -195,16 +195,26 @@ def cancel_failed(
     )
 
 
-@dataclass(frozen=True, slots=True)
 class _Selection:
     """The criteria by which a call selects failed jobs; times are in milliseconds."""
 
-    failure: str | None
-    queue: str | None
-    tag: str | None
-    since: float
-    until: float
-    count: float
+    def __init__(
+        self,
+        core: Core,
+        failure: str | None,
+        queue: str | None,
+        tag: str | None,
+        since: datetime | None,
+        until: datetime | None,
+        count: int | None,
+    ) -> None:
+        longest = core.limits.name
+        self.failure = None if failure is None else text("failure", failure, longest)
+        self.queue = None if queue is None else text("queue", queue, longest)
+        self.tag = None if tag is None else text("tag", tag, longest)
+        self.since = 0 if since is None else moment_ms("since", since)
+        self.until = NEVER if until is None else moment_ms("until", until) - 1
+        self.count = inf if count is None else whole("count", count, 1, 10**9)
 
     def lists(self, client: ClientLike) -> Operation[list[tuple[str, str]]]:
         """Return the job lists to search, each as (role, name).
@@ -233,26 +243,6 @@ class _Selection:
             at_most=STEP,
             cursor=cursor,
         )
-
-
-def _selection(
-    core: Core,
-    failure: str | None,
-    queue: str | None,
-    tag: str | None,
-    since: datetime | None,
-    until: datetime | None,
-    count: int | None,
-) -> _Selection:
-    longest = core.limits.name
-    return _Selection(
-        None if failure is None else text("failure", failure, longest),
-        None if queue is None else text("queue", queue, longest),
-        None if tag is None else text("tag", tag, longest),
-        0 if since is None else moment_ms("since", since),
-        NEVER if until is None else moment_ms("until", until) - 1,
-        inf if count is None else whole("count", count, 1, 10**9),
-    )
 
 
 def _delays(delay_ms: int, pace: str | None) -> Iterator[int]:

@@ -302,7 +302,7 @@ def _open_feed(client: Client, found: entries.FoundFeed) -> Operation[None]:
     is_sorted = yield from operations.make(
         client.core,
         found.name,
-        kind="sorted" if found.is_sorted else "plain",
+        sorted=found.is_sorted,
         max_length=found.max_length,
         about=found.about,
         open_existing=True,

@@ -125,8 +125,7 @@ def create(client: ClientLike, name: str, config: Mapping[str, Any] | str | None
         if (yield from operations.feed_exists(client, name)):
             raise FeedExists(name)
         yield from _check_queue(QueueRef(core, name), wanted.type)
-    kind = "sorted" if wanted.type == SORTED else "plain"
-    yield from operations.make(core, name, kind=kind, **settings)
+    yield from operations.make(core, name, sorted=wanted.type == SORTED, **settings)
     yield from ensure_queue(core, name, wanted.type)
     return wanted.type
 
