@@ -88,10 +88,9 @@ def newest(
 
 def new_events(client: Client, seen: dict[int, str]) -> Iterator[Event]:
     """Yield the events after the entries in `seen`, and wait for further events."""
-    transport = client.core.transport
-    while True:
-        next_events = event_log.next_events(client, seen, PAGE, transport.closings)
-        yield from drive(transport, next_events)
+    read = event_log.reader(client, PAGE, follow=True, seen=seen)
+    while found := drive(client.core.transport, read()):
+        yield from found
 
 
 def line_of(event: Event) -> str:

@@ -145,22 +145,25 @@ def events(
     return found
 
 
-def reader(client: ClientLike, count: int, *, follow: bool) -> Callable[[], Operation[list[Event]]]:
+def reader(
+    client: ClientLike, count: int, *, follow: bool, seen: Mapping[int, str] | None = None
+) -> Callable[[], Operation[list[Event]]]:
     """Return a function whose operation returns the next events, up to `count` of each shard.
 
-    If there are no new events, the operation returns an empty list. With `follow`, the operation
-    first waits for new events until the client is closed.
+    `seen` maps each shard to the id of the entry after which the first call starts. If there are no
+    new events, the operation returns an empty list. With `follow`, the operation first waits for
+    new events until the client is closed.
     """
     transport = client.core.transport
     closings = transport.closings
-    seen: dict[int, str] = {}
+    last = dict(seen or {})
 
     def read() -> Operation[list[Event]]:
-        while not (found := (yield from events(client, after=seen, count=count))):
+        while not (found := (yield from events(client, after=last, count=count))):
             if not follow or transport.closings > closings:
                 return []
-            yield from wait_for_event(client, seen, FOLLOW_MS)
-        seen.update((event.shard, event.entry_id) for event in found)
+            yield from wait_for_event(client, last, FOLLOW_MS)
+        last.update((event.shard, event.entry_id) for event in found)
         return found
 
     return read
