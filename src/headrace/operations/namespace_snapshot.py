@@ -7,6 +7,7 @@ jobs.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -183,10 +184,9 @@ def _read_keys(core: Core, names: Sequence[str], detailed: Sequence[str]) -> Ope
 
 
 def _summed(rows: Sequence[list[bytes]]) -> dict[str, int]:
-    total: dict[str, int] = {}
+    total = Counter[str]()
     for row in rows:
-        for name, value in text_map(row).items():
-            total[name] = total.get(name, 0) + int(value)
+        total.update({name: int(value) for name, value in text_map(row).items()})
     return total
 
 

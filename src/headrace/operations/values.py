@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -79,9 +79,6 @@ class Stage:
     failure: str = ""
     message: str = ""
     traceback: str = ""
-
-
-E = TypeVar("E", Failure, Stage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,15 +197,14 @@ def _failure(record: Record, newest: _NewestFailure) -> Failure | None:
         return None
     kind, message, at, worker = listed
     found = Failure(kind, message, moment(at), worker)
-    return _with_full_text(found, newest) if found.at == newest[0] else found
-
-
-def _with_full_text(short: E, newest: _NewestFailure) -> E:
-    _, message, traceback = newest
-    return replace(short, message=message, traceback=traceback)
+    newest_at, message, traceback = newest
+    if found.at != newest_at:
+        return found
+    return replace(found, message=message, traceback=traceback)
 
 
 def _history(record: Record, newest: _NewestFailure) -> list[Stage]:
+    newest_at, message, traceback = newest
     past = record.history if isinstance(record.history, list) else []
     stages = [
         Stage(queue, moment(put), moment_or_none(popped), moment(ended), *rest)
@@ -216,8 +212,8 @@ def _history(record: Record, newest: _NewestFailure) -> list[Stage]:
     ]
     for at in range(len(stages) - 1, -1, -1):
         if stages[at].failure:
-            if stages[at].ended == newest[0]:
-                stages[at] = _with_full_text(stages[at], newest)
+            if stages[at].ended == newest_at:
+                stages[at] = replace(stages[at], message=message, traceback=traceback)
             break
     if record.state != "failed":
         stages.append(_present_stage(record))

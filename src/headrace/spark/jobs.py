@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime
 from typing import Any, get_type_hints
@@ -88,7 +88,9 @@ class JobsReader(DataSourceReader):
         """Return one partition for each group of job sets."""
         with self._options.open() as client:
             sets = drive(client.core.transport, self._sets(client.core))
-        return [InputPartition(group) for group in _grouped(sets)]
+        # Group small job sets, so that no task reads only a few jobs.
+        groups = chunks_by_size(sets, lambda each: each.size, PER_PARTITION)
+        return [InputPartition(group) for group in groups]
 
     def _sets(self, core: Core) -> Operation[list[JobSet]]:
         options = self._options
@@ -115,8 +117,3 @@ def _batches(core: Core, job_set: JobSet) -> Iterator[pa.RecordBatch]:
         page = read_jobs(core, job_set, -math.inf, math.inf, cursor)
         cursor, jobs = drive(core.transport, page)
         yield job_columns(job_set.shard, jobs)
-
-
-def _grouped(sets: Iterable[JobSet]) -> Iterator[list[JobSet]]:
-    """Group small job sets, so that no task reads only a few jobs."""
-    return chunks_by_size(sets, lambda each: each.size, PER_PARTITION)
