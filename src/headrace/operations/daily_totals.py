@@ -52,12 +52,11 @@ def daily_totals(
 
 def _read(reply: list[Any]) -> list[DailyTotals]:
     number, day, *rows = reply
-    return [_totals(number, day, *row) for row in rows]
+    return [_totals(number, day, row) for row in rows]
 
 
-def _totals(
-    number: int, day: int, created: bytes | None, books: Any, summary: Any, bins: Any
-) -> DailyTotals:
+def _totals(number: int, day: int, row: list[Any]) -> DailyTotals:
+    created, books, summary, bins = row
     about = text_map(summary)
     counted = text_map(bins)
     return DailyTotals(

@@ -66,12 +66,11 @@ class ShardLog:
 def logs(core: Core) -> Operation[list[ShardLog]]:
     """Return the state of each event log: its ends, its counts, and how far each lake has read."""
     replies = yield from ask_all(core, build("lake_marks", list))
-    return [_read_log_state(shard, *reply) for shard, reply in enumerate(replies)]
+    return [_read_log_state(shard, reply) for shard, reply in enumerate(replies)]
 
 
-def _read_log_state(
-    shard: int, oldest: bytes, newest: bytes, trimmed: int, dropped: int, begun: int, marks: Any
-) -> ShardLog:
+def _read_log_state(shard: int, reply: list[Any]) -> ShardLog:
+    oldest, newest, trimmed, dropped, begun, marks = reply
     return ShardLog(
         shard=shard,
         oldest=oldest.decode() or None,

@@ -155,9 +155,8 @@ def retry_failed(
         return build("retry", list, ids, delay=0, nonce=nonce, expected=expected)
 
     selection = _Selection(core, failure, queue, tag, since, until, count)
-    return (
-        yield from _change_each(client, selection, delays, None if dry_run else make, on_progress)
-    )
+    change = None if dry_run else make
+    return (yield from _change_each(client, selection, delays, change, on_progress))
 
 
 def cancel_failed(
@@ -188,11 +187,8 @@ def cancel_failed(
         return build("cancel", list, ids, cascade=0, expected=expected)
 
     selection = _Selection(core, failure, queue, tag, since, until, count)
-    return (
-        yield from _change_each(
-            client, selection, _delays(0, None), None if dry_run else make, on_progress
-        )
-    )
+    change = None if dry_run else make
+    return (yield from _change_each(client, selection, _delays(0, None), change, on_progress))
 
 
 class _Selection:

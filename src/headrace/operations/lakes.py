@@ -67,7 +67,8 @@ def mark_lake(client: ClientLike, lake: str, offsets: Mapping[int, str]) -> Oper
     text("lake", lake, core.limits.name)
     for shard, entry in offsets.items():
         whole("shard", shard, 0, core.shards - 1)
-        _check_entry(entry)
+        if not is_entry_id(str(entry)):
+            raise InvalidArgument(f"an entry must be <milliseconds>-<number>, not {entry!r}")
     calls: list[tuple[int, Call[Any]]] = [
         (shard, build("mark_lake", unchanged, lake=lake, entry=entry))
         for shard, entry in offsets.items()
@@ -76,11 +77,6 @@ def mark_lake(client: ClientLike, lake: str, offsets: Mapping[int, str]) -> Oper
         if is_refusal(answer):
             code, _, detail = answer.decode().partition(" ")
             raise LakeRefused(lake, _REFUSALS[code].format(shard=shard, entry=entry, detail=detail))
-
-
-def _check_entry(entry: object) -> None:
-    if not isinstance(entry, str) or not is_entry_id(entry):
-        raise InvalidArgument(f"an entry must be <milliseconds>-<number>, not {entry!r}")
 
 
 _REFUSALS = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.engine.call import build, is_refusal
+from headrace.engine.call import Call, build, is_refusal
 from headrace.engine.check import text
 from headrace.engine.settings import rate_from_wire
 from headrace.engine.timestamps import moment_or_none
 from headrace.errors import JobNotFound
 from headrace.operations.protocols import ClientLike
-from headrace.operations.requests import ask_one
+from headrace.operations.requests import ask_one, unchanged
 from headrace.transport.drive import Operation
 
 
@@ -23,28 +23,19 @@ def why_waiting(client: ClientLike, job_id: str) -> Operation[str]:
     """
     core = client.core
     text("id", job_id, core.limits.name)
-    reply = yield from ask_one(
-        core, core.shard_of(job_id), build("explain_wait", lambda found: found, id=job_id)
-    )
+    call: Call[Any] = build("explain_wait", unchanged, id=job_id)
+    reply = yield from ask_one(core, core.shard_of(job_id), call)
     if is_refusal(reply):
         raise JobNotFound(job_id)
-    return _in_words(*reply)
+    return _in_words(reply)
 
 
-def _in_words(
-    state: bytes,
-    queue: bytes,
-    paused: int,
-    score: bytes,
-    worker: bytes,
-    before: int,
-    closed: list[Any],
-    dependencies: list[bytes],
-) -> str:
+def _in_words(reply: list[Any]) -> str:
+    state, queue, paused, score, worker, before, closed, dependencies = reply
     name = queue.decode()
     if state == b"waiting":
         reasons = [f"queue {name} is paused"] if paused else []
-        reasons += [_describe_gate(name, *gate) for gate in closed]
+        reasons += [_describe_gate(name, gate) for gate in closed]
         if before:
             reasons.append(f"{_jobs(before)} before it")
         return "; ".join(reasons) or f"nothing: the next pop of queue {name} gets the job"
@@ -65,16 +56,9 @@ def _jobs(count: int) -> str:
     return "1 job is" if count == 1 else f"{count} jobs are"
 
 
-def _describe_gate(
-    queue: str,
-    gate: bytes,
-    running: int,
-    concurrency: int | bytes,
-    rate: bytes,
-    opens: int | bytes,
-    expected: int | bytes,
-) -> str:
-    limit = _limit_name(queue, gate.decode())
+def _describe_gate(queue: str, gate: list[Any]) -> str:
+    name, running, concurrency, rate, opens, expected = gate
+    limit = _limit_name(queue, name.decode())
     if concurrency != b"" and running >= int(concurrency):
         # A slot opens at the latest when a lease expires, but jobs usually finish sooner.
         durations = [float(duration) for duration in (opens, expected) if duration != b""]
