@@ -1,6 +1,8 @@
 """The public names of Headrace, except the errors and the functions that connect.
 
 `import headrace` imports this module when a program first uses one of these names.
+
+Internal: import the names from `headrace`.
 """
 
 from headrace.app.app import App as App
