@@ -78,8 +78,8 @@ def test_problem_of_the_check_is_an_error(
 
     assert done.code == 1
     assert done.err == (
-        "headrace: differs from the source: schedule 'each' of 'q' has another queue or other data "
-        "in the namespace\n"
+        "headrace: the namespace differs from the source: schedule 'each' of 'q' has another queue "
+        "or other data in the namespace\n"
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import headrace
 from headrace import Client, Queue
-from headrace.cli import changing
+from headrace.cli import bulk_changes
 from tests.cli.conftest import RunCommand, fail
 
 
@@ -208,7 +208,7 @@ def test_job_that_left_the_state_before_confirmation_is_not_cancelled(
     by: tuple[str, str],
 ) -> None:
     mail.put_many([headrace.Put(n, id=f"job-{n}", tags=["vip"]) for n in range(2)])
-    monkeypatch.setattr(changing, "confirm", lambda *_, **__: mail.pop("ann"))
+    monkeypatch.setattr(bulk_changes, "confirm", lambda *_, **__: mail.pop("ann"))
 
     result = cli("cancel", *by, "--state", "waiting")
 

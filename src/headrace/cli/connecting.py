@@ -14,7 +14,6 @@ from headrace.engine.call import build
 from headrace.engine.timestamps import moment
 from headrace.errors import HeadraceError, QueueNotFound
 from headrace.local_server.private_directory import NAME
-from headrace.operations.core import Core
 from headrace.operations.namespace import namespace_exists
 from headrace.operations.namespace_snapshot import read_time
 from headrace.operations.queues import check_name
@@ -57,17 +56,12 @@ def open_client(server: ServerOptions, *, create: bool = False) -> Iterator[Clie
     with ExitStack() as opened:
         core = connect.connect_core(wanted)
         opened.callback(core.transport.close)
-        if not create:
-            _check_namespace(core)
+        if not create and not drive(core.transport, namespace_exists(core)):
+            raise NoNamespace(
+                f"there is no namespace {core.namespace!r} on this server; pass -n or set "
+                "HEADRACE_NAMESPACE; the first put creates a namespace"
+            )
         yield opened.enter_context(connect.open_client(core, wanted))
-
-
-def _check_namespace(core: Core) -> None:
-    if not drive(core.transport, namespace_exists(core)):
-        raise NoNamespace(
-            f"there is no namespace {core.namespace!r} on this server; pass -n or set "
-            "HEADRACE_NAMESPACE; the first put creates a namespace"
-        )
 
 
 def existing_queue(client: Client, name: str) -> Queue:

@@ -10,10 +10,11 @@ import click
 
 from headrace import Client
 from headrace.cli import options, output
-from headrace.cli.changing import Approval
+from headrace.cli.bulk_changes import Approval
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.compat.importing import import_steps
 from headrace.compat.importing.entries import ImportSource
+from headrace.compat.importing.source_server import SourceServer
 
 SYSTEMS = ("thoonk", "qless", "worqr", "redis-queue")
 
@@ -51,7 +52,7 @@ def import_command(
     The command only reads the source.
     """
     approval = Approval(dry_run, yes)
-    source = import_steps.open_source(source_url, system, prefix, queues)
+    source = ImportSource(SourceServer(source_url), system, prefix, tuple(queues))
     with source.server:
         with output.progress("counted", None) as advance:
             plan = import_steps.make_plan(source, advance)
@@ -111,7 +112,7 @@ def _report(
     }
     output.show(fields, _summary(result, check))
     if check.problems:
-        output.warn_of_problems("differs from the source", check.problems)
+        output.warn_of_problems("the namespace differs from the source", check.problems)
         sys.exit(1)
 
 
@@ -120,8 +121,8 @@ def _summary(result: import_steps.ImportResult, check: import_steps.ImportCheck)
     if result.imported_before:
         parts.append(f"{result.imported_before:,} imported before")
     if result.renamed:
-        parts.append(f"{result.renamed:,} got a new id because their id was taken")
+        parts.append(f"{result.renamed:,} imported under a new id, because another job has the id")
     parts.append(f"{check.counts.total():,} verified")
     if check.changed:
-        parts.append(f"{check.changed:,} changed since they were imported")
+        parts.append(f"{check.changed:,} changed after the import")
     return "; ".join(parts) + "."

@@ -122,16 +122,14 @@ def command(
         made = click.command(name, epilog=f"Example: headrace {example}")(
             run if server else function
         )
-        # `output.wants_json` reads the value of --json.
-        last = [
-            click.option(
-                "--json", is_flag=True, expose_value=False, callback=_set_json, help=json_help
-            )
-        ]
         if server:
-            last = [url("--url", "Server URL"), namespace, *last]
-        for option in last:
-            option(made)
+            url("--url", "Server URL")(made)
+            namespace(made)
+        # `output.wants_json` reads the value of --json.
+        json_option = click.option(
+            "--json", is_flag=True, expose_value=False, callback=_set_json, help=json_help
+        )
+        json_option(made)
         return made
 
     return make

@@ -17,7 +17,7 @@ import click
 
 from headrace import Put, Queue
 from headrace.cli import options
-from headrace.cli.changing import STEP, ChangeStopped, interrupts_delayed
+from headrace.cli.bulk_changes import STEP, ChangeStopped, interrupts_delayed
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.output import counted, progress, show, warn
 from headrace.errors import HeadraceError, InvalidArgument, JobExists

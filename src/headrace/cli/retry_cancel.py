@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from headrace import Bulk, Client
-from headrace.cli import changing, options
+from headrace.cli import bulk_changes, options
 from headrace.cli.connecting import ServerOptions, existing_queue, open_client
 from headrace.cli.jobs import JobFilter, all_jobs, all_tagged
 from headrace.cli.output import counted, show, warn
@@ -61,10 +61,10 @@ def change_failed(
         sentence = f"{counted(plan.matched, 'job')} would be {done}; nothing was changed"
         show({"dry_run": True, "matched": plan.matched}, sentence)
         return
-    changing.confirm(f"{question} {counted(plan.matched, 'job')}?", yes=yes or not plan.matched)
+    bulk_changes.confirm(f"{question} {counted(plan.matched, 'job')}?", yes=yes or not plan.matched)
     with (
-        changing.counted_changes(done, plan.matched) as count,
-        changing.interrupts_delayed() as raise_if_interrupted,
+        bulk_changes.counted_changes(done, plan.matched) as count,
+        bulk_changes.interrupts_delayed() as raise_if_interrupted,
     ):
         matched = 0
 
@@ -127,9 +127,11 @@ def retry(
                 delay=delay or 0, pace=pace,
             )  # fmt: skip
         elif dry_run:
-            changing.report_dry_run("retried", ids)
+            bulk_changes.report_dry_run("retried", ids)
         else:
-            changing.change_jobs(ids, lambda part: client.retry(*part, delay=delay or 0), "retried")
+            bulk_changes.change_jobs(
+                ids, lambda part: client.retry(*part, delay=delay or 0), "retried"
+            )
 
 
 @options.command("cancel --queue mail --state waiting --dry-run")
@@ -174,11 +176,13 @@ def cancel(
         else:
             found = list(dict.fromkeys(ids)) or selected_ids(client, job_filter, count)
         if dry_run:
-            changing.report_dry_run("cancelled", found)
+            bulk_changes.report_dry_run("cancelled", found)
             return
-        changing.confirm(f"Cancel {counted(len(found), 'job')}?", yes=yes or bool(ids) or not found)
+        bulk_changes.confirm(
+            f"Cancel {counted(len(found), 'job')}?", yes=yes or bool(ids) or not found
+        )
         answers = cancel_all(client, found, job_filter.state, cascade=cascade)
-    changing.report("cancelled", found, answers)
+    bulk_changes.report("cancelled", found, answers)
 
 
 def _check(job_filter: JobFilter, matching: str | None, *, cascade: bool) -> None:
@@ -215,7 +219,7 @@ def cancel_all(
     # first.
     left = list(reversed(ids))
     while True:
-        answers |= zip(left, changing.in_steps(left, cancel_part, "cancelled"), strict=True)
+        answers |= zip(left, bulk_changes.in_steps(left, cancel_part, "cancelled"), strict=True)
         refused = [one for one in left if isinstance(answers[one], HasDependents)]
         if not refused or len(refused) == len(left):
             break

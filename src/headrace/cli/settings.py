@@ -15,7 +15,7 @@ settings_argument = click.argument(
     "settings",
     metavar="[NAME=VALUE]...",
     nargs=-1,
-    help="Settings to change; without this argument, all settings are shown.",
+    help="Settings to change; without this argument, the command shows all settings.",
 )
 
 

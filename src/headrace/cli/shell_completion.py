@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from functools import partial
 
 import click
 from redis import Redis
@@ -22,31 +23,20 @@ from headrace.local_server import embedded
 TIMEOUT = 0.4
 MAX_NAMES = 200
 
-# Any program can choose a name. A name that a shell could evaluate after the name was inserted is
-# not offered: names with characters that are special even between double quotes, and names that
-# look like an option. Quoting is not enough, because the word may already be inside quotes.
+# Any program can choose a name. Completion offers only names that a shell cannot evaluate after the
+# insertion: names without a character that is special even between double quotes, and names that do
+# not look like an option. Quoting other names is not enough, because the word may already be inside
+# quotes.
 _SAFE = re.compile(r"[^-$`\\!][^$`\\!]*")
 
 
-def queue_names(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the queues whose names start with the incomplete word."""
-    return _names(ctx, keys.QUEUES, incomplete)
-
-
-def failure_types(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the failure types that start with the incomplete word."""
-    return _names(ctx, keys.FAILURE_TYPES, incomplete)
-
-
-def _names(ctx: click.Context, role: str, incomplete: str) -> list[str]:
+def _names(role: str, ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names in a sorted set of the namespace that start with the incomplete word."""
     found: list[str] = []
     with suppress(Exception):
         found = _read(ctx.params.get("url"), ctx.params.get("namespace") or "default", role)
-    return [_quoted(name) for name in found if name.startswith(incomplete) and _is_safe(name)]
-
-
-def _is_safe(name: str) -> bool:
-    return name.isprintable() and _SAFE.fullmatch(name) is not None
+    safe = (name for name in found if name.isprintable() and _SAFE.fullmatch(name))
+    return [_quoted(name) for name in safe if name.startswith(incomplete)]
 
 
 def _read(url: str | None, namespace: str, role: str) -> list[str]:
@@ -70,3 +60,7 @@ def _quoted(name: str) -> str:
     if os.environ.get("_HEADRACE_COMPLETE") != "bash_complete":
         return name
     return re.sub(r"([^\w@%+=:,./-])", r"\\\\\1", name)
+
+
+queue_names = partial(_names, keys.QUEUES)
+failure_types = partial(_names, keys.FAILURE_TYPES)

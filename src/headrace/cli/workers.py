@@ -8,7 +8,7 @@ import click
 
 from headrace import Client
 from headrace.cli import options, output
-from headrace.cli.changing import change_jobs
+from headrace.cli.bulk_changes import change_jobs
 from headrace.cli.connecting import server_time
 
 

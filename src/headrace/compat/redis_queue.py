@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, Generic
 
 from headrace.client.client import AsyncClient, Client
-from headrace.compat import opening
+from headrace.compat import common
 from headrace.engine import keys
 from headrace.engine.check import Span, milliseconds
 from headrace.engine.timestamps import DAY
@@ -19,14 +19,14 @@ from headrace.operations.sessions import default_worker_name
 from headrace.transport.drive import Operation
 
 
-class RedisQueueBase(Generic[opening.AnyClient]):
+class RedisQueueBase(Generic[common.AnyClient]):
     """The methods and options that RedisQueue and AsyncRedisQueue share."""
 
     core: Core
 
     def __init__(
         self,
-        client: opening.AnyClient | str,
+        client: common.AnyClient | str,
         poptimeout: Span | None = 30,
         tasktimeout: Span = 30,
         exptime: Span | None = DAY,
@@ -94,7 +94,7 @@ class RedisQueueBase(Generic[opening.AnyClient]):
 
     def _open_queue(self, qkey: str) -> Operation[QueueRef]:
         queue = QueueRef(self.core, qkey)
-        yield from opening.ensure_profile(queue, "ring")
+        yield from common.ensure_profile(queue, "ring")
         return queue
 
 
@@ -107,7 +107,7 @@ def _pushed_id(qkey: str, popped: popping.Popped) -> str:
     return pushed if popped.payload == pushed.encode() else popped.id
 
 
-class RedisQueue(RedisQueueBase[Client], opening.CompatClient):
+class RedisQueue(RedisQueueBase[Client], common.CompatClient):
     """Queues that redeliver each popped id until the id is marked as done.
 
     Times are in seconds. `poptimeout` is how long a pop waits. `tasktimeout` is the time after
@@ -116,5 +116,5 @@ class RedisQueue(RedisQueueBase[Client], opening.CompatClient):
     """
 
 
-class AsyncRedisQueue(RedisQueueBase[AsyncClient], opening.AsyncCompatClient):
+class AsyncRedisQueue(RedisQueueBase[AsyncClient], common.AsyncCompatClient):
     """The asyncio form of RedisQueue."""

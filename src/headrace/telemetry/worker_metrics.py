@@ -128,25 +128,19 @@ class MetricFamilies:
 
     def __init__(self, slot: int) -> None:
         # prometheus_client is optional, and its import reads the environment variable set above.
-        from prometheus_client import (  # noqa: PLC0415
-            CollectorRegistry,
-            Counter,
-            Gauge,
-            Histogram,
-            values,
-        )
+        import prometheus_client as client  # noqa: PLC0415
 
-        values.ValueClass = values.MultiProcessValue(lambda: slot)
-        metrics = CollectorRegistry()
+        client.values.ValueClass = client.values.MultiProcessValue(lambda: slot)
+        metrics = client.CollectorRegistry()
 
         def gauge(name: str, help_text: str) -> Any:
-            return Gauge(name, help_text, multiprocess_mode="livesum", registry=metrics)
+            return client.Gauge(name, help_text, multiprocess_mode="livesum", registry=metrics)
 
         def histogram(name: str, help_text: str, buckets: tuple[float, ...]) -> Any:
-            return Histogram(name, help_text, labels, buckets=buckets, registry=metrics)
+            return client.Histogram(name, help_text, labels, buckets=buckets, registry=metrics)
 
         labels = ("task", "queue")
-        self.runs = Counter(
+        self.runs = client.Counter(
             "headrace_runs", "Finished runs.", (*labels, "outcome"), registry=metrics
         )
         self.run_seconds = histogram("headrace_run_seconds", "Duration of runs.", RUN_BUCKETS)

@@ -121,7 +121,7 @@ def test_problem_exits_with_1_and_is_in_the_json_output(tmp_path: Path) -> None:
         "check": "server",
         "node": "",
         "verdict": "problem",
-        "found": "no server runs here",
+        "found": "no embedded server runs here",
         "advice": "run headrace up, or pass --url",
     }
     assert not (tmp_path / ".headrace").exists(), "the doctor starts no server"
@@ -595,8 +595,8 @@ def test_java_is_checked_only_if_pyspark_is_installed(monkeypatch: pytest.Monkey
 
     monkeypatch.undo()
     session = import_module("headrace.spark.session")
-    monkeypatch.setattr(session, "installed_java", lambda: "/usr/lib/jvm/java")
-    assert machine.java().found == "Java in /usr/lib/jvm/java; needed only for the pipeline"
+    monkeypatch.setattr(session, "installed_java", lambda: "/usr/lib/jvm")
+    assert machine.java().found == "Java in /usr/lib/jvm; only the pipeline needs PySpark and Java"
 
 
 def test_docs_list_every_check() -> None:

@@ -116,7 +116,7 @@ def test_failed_jobs_keep_type_message_and_time(
     found = run_import(hr, old, "qless")
 
     assert found.plan.counts == {("example", "failed"): 3}
-    assert found.plan.left_out == ["gone: listed as failed, but there is no such job"]
+    assert found.plan.left_out == ["gone: listed as failed, but the job does not exist"]
     job = job_of(hr, "deadbeef")
     assert job.failure is not None
     assert (job.failure.type, job.failure.message) == ("upload error", "no room")
@@ -257,10 +257,10 @@ def test_invalid_fields_get_defaults(hr: Client, old: Installation) -> None:
 
     assert found.plan.counts == {("example", "waiting"): 2}
     assert found.plan.left_out == [
-        "lost: in no queue, but has state 'waiting'; imported",
-        "unknown: in no queue, with unknown state 'who knows'",
-        "odd: its priority is not a number; imported with 0",
-        "odd: its tags are not valid; imported without tags",
-        "gone: listed as waiting, but there is no such job",
+        "lost: in no queue, with state 'waiting'; the job is imported",
+        "unknown: in no queue; the state 'who knows' is unknown",
+        "gone: listed as waiting, but the job does not exist",
+        "odd: the priority is not a number; the job is imported with priority 0",
+        "odd: the tags are not valid; the job is imported without tags",
     ]
     assert job_of(hr, "odd").payload == b"not json"

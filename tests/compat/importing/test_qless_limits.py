@@ -33,7 +33,7 @@ def test_tracked_jobs_stay_tracked(hr: Client, old: Installation) -> None:
     found = run_import(hr, old, "qless")
 
     assert sorted(job.id for job in hr.tracking.list().jobs) == ["held", "later"]
-    assert found.plan.left_out == ["gone: tracked, but there is no such job"]
+    assert found.plan.left_out == ["gone: tracked, but the job does not exist"]
 
 
 def test_job_depends_on_imported_jobs_that_got_new_ids(hr: Client, old: Installation) -> None:

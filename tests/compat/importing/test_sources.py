@@ -114,7 +114,7 @@ CASES = {
         {"line": [b"one", b"two"]},
         [
             "gone: an id of 'line' without an item",
-            "taken: was taken from 'line', but its item remained",
+            "taken: taken by a consumer of 'line'; the item remained",
         ],
     ),
     "thoonk config and counter without a meaning": Case(
@@ -128,9 +128,9 @@ CASES = {
         """,
         {("odd", "items"): 1},
         left_out=[
-            "odd: its config has no known type; imported as a leaf",
+            "feed.config:odd: not a JSON object; the feed is imported without config",
+            "odd: the config has no known type; the feed is imported as a leaf",
             "feed.cancelled:work: this cancel count is for all jobs together, not for each job",
-            "feed.config:odd: this config is not a JSON object; the feed is imported without it",
         ],
     ),
     "thoonk chosen feed": Case(
@@ -154,7 +154,7 @@ CASES = {
         WORQR_DOCUMENT,
         {("Q1", "running"): 2, ("Q1", "waiting"): 2},
         {"Q1": [b"T0", b"T9", b"T1", b"T2"], "Q2": []},
-        ["Q9: no worker serves this list; if it is a queue, use --queue"],
+        ["Q9: no worker serves this list; if the list is a queue, use --queue"],
     ),
     "worqr chosen list": Case(
         "worqr", WORQR_DOCUMENT, {("Q9", "waiting"): 1}, {"Q9": [b"x"]}, queues=("Q9",)
@@ -167,7 +167,7 @@ CASES = {
         REDIS_QUEUE,
         {("tasks", "running"): 2, ("tasks", "waiting"): 2},
         {"tasks": [b"121", b"120", b"123", b"124"]},
-        ["119: done in 'tasks'", "7: marked as done in 'tasks', but not in the queue"],
+        ["119: already done in 'tasks'", "7: marked as done in 'tasks', but not in the queue"],
     ),
     "redis-queue mark of an id that was not popped": Case(
         "redis-queue", "LPUSH q 1\nSADD q:done 1", {("q", "waiting"): 1}, {"q": [b"1"]}
@@ -177,13 +177,13 @@ CASES = {
         "LPUSH q a|b twice twice twice|1417696237 a||1417696237",
         {("q", "running"): 2, ("q", "waiting"): 1},
         {"q": [b"a|", b"twice", b"a|b"]},
-        ["twice and 1 more: twice in 'q'; imported as one job"],
+        ["twice and 1 more: this id is twice in 'q'; imported as one job"],
     ),
     "redis-queue list without popped ids": Case(
         "redis-queue",
         "LPUSH seen 1|1417696237\nLPUSH new 1 2\nSET other x",
         {("seen", "running"): 1},
-        left_out=["new: this list may not be a queue; if it is, use --queue"],
+        left_out=["new: this list may not be a queue; if the list is a queue, use --queue"],
     ),
     "redis-queue chosen list": Case(
         "redis-queue",
@@ -234,9 +234,12 @@ def test_keys_become_jobs(hr: Client, old: Installation, case: Case) -> None:
             "HSET ql:config grace-period 10",
             "grace-period: Headrace has no setting for this option",
         ),
-        ("ZADD ql:tracked 1 a 2 gone", "gone: tracked, but there is no such job"),
-        ("HSET ql:j:lost state depends queue q", "lost: in no queue, with unknown state 'depends'"),
-        ("HSET ql:j:a tags {}x", "a: its tags are not valid; imported without tags"),
+        ("ZADD ql:tracked 1 a 2 gone", "gone: tracked, but the job does not exist"),
+        (
+            "HSET ql:j:lost state depends queue q",
+            "lost: in no queue; the state 'depends' is unknown",
+        ),
+        ("HSET ql:j:a tags {}x", "a: the tags are not valid; the job is imported without tags"),
         (
             "HSET ql:r:none data 1\nZADD ql:q:q-recur 1 none",
             "none: recurring job without an interval",

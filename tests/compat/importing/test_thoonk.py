@@ -55,7 +55,7 @@ def test_later_versions_have_sorted_sets_hashes_and_sorted_feeds(
 
     assert raw.feed("a").ids(order="oldest") == ["stray", "x", "y"]
     assert found.plan.left_out == [
-        "stray: not in the order of 'a'; imported before the other items"
+        "stray: not in the list of ids of 'a'; imported before the other items"
     ]
     line = raw.feed("line")
     assert list(line.all().items()) == [("2", b"two"), ("1", b"one"), ("7", b"seven")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace import Client
 from headrace.codecs.codec import codec_of
-from headrace.compat.opening import TextCodec
+from headrace.compat.common import TextCodec
 from headrace.compat.qless import Qless
 from headrace.compat.redis_queue import RedisQueue
 from headrace.compat.thoonk import Thoonk

@@ -244,7 +244,7 @@ def test_statistics_count_failed_jobs_failures_and_retries(queue: Any, clock: Cl
 def test_counts_cover_several_pages_of_workers_and_queues(
     qless: Any, hr: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.compat.opening.PAGE", 2)
+    monkeypatch.setattr("headrace.compat.common.PAGE", 2)
     names = [f"worker-{number}" for number in range(5)]
     for name in names:
         hr.session(name)

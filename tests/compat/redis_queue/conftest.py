@@ -9,7 +9,7 @@ import pytest
 
 import headrace
 from headrace import Client
-from headrace.compat.opening import TextCodec
+from headrace.compat.common import TextCodec
 from headrace.compat.redis_queue import RedisQueue
 from headrace.testing import settable_clock
 

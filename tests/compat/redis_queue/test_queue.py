@@ -10,7 +10,7 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument
-from headrace.compat.opening import TextCodec
+from headrace.compat.common import TextCodec
 from headrace.compat.redis_queue import AsyncRedisQueue, RedisQueue
 from headrace.testing import Clock, open_with_clock
 from tests.compat.redis_queue.support.pushing import push

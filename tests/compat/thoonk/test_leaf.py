@@ -8,7 +8,7 @@ import pytest
 
 import headrace
 from headrace import Client, InvalidArgument
-from headrace.compat import opening
+from headrace.compat import common
 from headrace.compat.thoonk import FeedExists, ItemDoesNotExist, Thoonk
 from headrace.feeds import operations
 from headrace.testing import open_with_clock
@@ -110,7 +110,7 @@ def test_ids_are_listed_newest_first(thoonk: Any) -> None:
 
 @proves("T-17")
 def test_ids_of_several_pages_are_listed(plain: Thoonk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "PAGE", 2)
+    monkeypatch.setattr(common, "PAGE", 2)
     news = plain.leaf("news")
     for one in "12345":
         news.publish(one, one)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace import Client, InvalidArgument
-from headrace.compat import opening
+from headrace.compat import common
 from headrace.compat.thoonk import NotAllowed, Thoonk, registry
 from tests.compat.thoonk.support.steps import keys, tried
 from tests.proof import proves
@@ -102,7 +102,7 @@ def test_feeds_of_headrace_are_feeds_of_thoonk(thoonk: Any, hr: Client) -> None:
 
 
 def test_feeds_of_several_pages_are_listed(plain: Thoonk, hr: Client, monkeypatch: Any) -> None:
-    monkeypatch.setattr(opening, "PAGE", 2)
+    monkeypatch.setattr(common, "PAGE", 2)
     for name in "abcde":
         hr.feeds.create(name)
 

@@ -20,7 +20,7 @@ from rich.markup import escape
 
 import headrace
 from headrace.cli import options
-from headrace.cli.changing import exit_on_signal
+from headrace.cli.bulk_changes import exit_on_signal
 from headrace.cli.connecting import HERE
 from headrace.cli.demo import report
 from headrace.cli.demo.environment import QUEUES, WORK, hired_workers, open_environment
@@ -171,7 +171,7 @@ def kill(demo: DemoRun) -> None:
     demo.say(
         "kill -9",
         f"[red]worker {dead.number}, pid {dead.process.pid}[/red], after "
-        f"{demo.finished:,} finished jobs;\nit held {len(running)}: "
+        f"{demo.finished:,} finished jobs;\nthe worker held {len(running)} jobs: "
         + ", ".join(f"{count} {queue}" for queue, count in queues.most_common()),
     )
 

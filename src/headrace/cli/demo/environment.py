@@ -16,7 +16,7 @@ from typing import IO
 
 from redis import Redis
 
-from headrace.cli.changing import interrupts_delayed
+from headrace.cli.bulk_changes import interrupts_delayed
 from headrace.demo import NAMESPACE
 from headrace.engine.shard import key_pattern
 from headrace.errors import HeadraceError

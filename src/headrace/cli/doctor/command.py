@@ -16,14 +16,7 @@ from rich.console import Console
 from headrace.cli import options
 from headrace.cli.connecting import ServerOptions
 from headrace.cli.doctor import machine, namespace, server
-from headrace.cli.doctor.finding import (
-    PROBLEM,
-    WARNING,
-    Finding,
-    not_applicable,
-    ok,
-    problem,
-)
+from headrace.cli.doctor.finding import PROBLEM, WARNING, Finding, not_applicable, ok, problem
 from headrace.cli.doctor.target import CommandRefused, NamespaceTarget, nodes_of
 from headrace.cli.output import print_json, say, table
 from headrace.client.connect import LAYOUT, ConnectOptions, connect_core
@@ -88,7 +81,7 @@ def examine(target: ServerOptions, *, remove: bool = False) -> Iterator[Finding]
 def where(url: str | None) -> Finding:
     """Return a finding that names the examined server, without the secrets in its URL."""
     if url is None:
-        return ok("neither --url nor HEADRACE_URL: the embedded server of this directory")
+        return ok("the embedded server of this directory; neither --url nor HEADRACE_URL is set")
     source = "HEADRACE_URL" if url == os.environ.get("HEADRACE_URL") else "--url"
     return ok(f"{without_secrets(url)}, from {source}")
 
@@ -121,7 +114,7 @@ def _reach(target: ServerOptions) -> tuple[Core | None, Finding]:
         except EmbeddedServerError as error:
             return None, problem(str(error), "run chown and chmod 700, or pass --url")
         if running is None:
-            return None, problem("no server runs here", "run headrace up, or pass --url")
+            return None, problem("no embedded server runs here", "run headrace up, or pass --url")
         url = running.url
     check.namespace(target.namespace)
     try:

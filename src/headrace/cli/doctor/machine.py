@@ -19,7 +19,7 @@ OLDEST_JAVA = 17
 OLDEST_PYSPARK = (4, 2)
 OLDEST_PYTHON = (3, 11)
 TIMEOUT = 20
-PIPELINE_ONLY = "needed only for the pipeline"
+PIPELINE_ONLY = "only the pipeline needs PySpark and Java"
 HAS_PYSPARK = "import sys, importlib.util as u; sys.exit(u.find_spec('pyspark') is None)"
 
 

@@ -13,7 +13,7 @@ import click
 
 from headrace import Client, LakeShard
 from headrace.cli import options
-from headrace.cli.changing import handled
+from headrace.cli.bulk_changes import handled
 from headrace.cli.connecting import HERE
 from headrace.cli.output import counted, say
 from headrace.lake.files import Files, LocalFiles

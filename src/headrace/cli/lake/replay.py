@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from headrace.cli import options
-from headrace.cli.changing import Approval
+from headrace.cli.bulk_changes import Approval
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.lake.common import lake_option
 from headrace.cli.lake.spark_session import files_at, spark_server, spark_session

@@ -19,7 +19,7 @@ from rich.live import Live
 
 from headrace import Client
 from headrace.cli import options
-from headrace.cli.changing import exit_on_signal, handled
+from headrace.cli.bulk_changes import exit_on_signal, handled
 from headrace.cli.output import print_json, wants_json
 from headrace.cli.top.drawing import LOWEST_WITH_PANELS, frame, visible_rows, waiting_frame
 from headrace.cli.top.model import SnapshotHistory, View, ViewState, parse_keys, press

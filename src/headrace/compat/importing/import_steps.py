@@ -10,12 +10,11 @@ from itertools import chain, count
 from typing import Any, NamedTuple
 
 from headrace.client.client import Client
+from headrace.compat.common import ensure_profile
 from headrace.compat.importing import entries
 from headrace.compat.importing.list_readers import RedisQueueReader, WorqrReader
 from headrace.compat.importing.qless_reader import QlessReader
-from headrace.compat.importing.source_server import SourceServer
 from headrace.compat.importing.thoonk_reader import ThoonkReader
-from headrace.compat.opening import ensure_profile
 from headrace.engine.call import Call, build, feed_answer, is_refusal, job_refusal, optional
 from headrace.engine.record import decode_record
 from headrace.engine.shard import id_on_same_shard
@@ -41,13 +40,6 @@ BATCH, BATCH_BYTES = 200, 1 << 22
 Advance = Callable[[int], None]
 EntryCounts = Counter[tuple[str, str]]
 """How many entries there are, by queue or feed and by state (or "items" or "recurring")."""
-
-
-def open_source(
-    url: str, system: str, prefix: str | None = None, queues: Iterable[str] = ()
-) -> entries.ImportSource:
-    """Return the source of an import. Raises InvalidArgument if the URL is invalid."""
-    return entries.ImportSource(SourceServer(url), system, prefix, tuple(queues))
 
 
 def group_of(entry: entries.Entry) -> tuple[str, str]:
@@ -355,7 +347,9 @@ def _check_batch(
     for entry, answer, job in zip(batch, taken, jobs, strict=True):
         if answer.is_new:
             queue, _ = group_of(entry)
-            check.problems.append(f"{answer.id!r} of {queue!r} was missing and is imported now")
+            check.problems.append(
+                f"{answer.id!r} of {queue!r} was missing; the check imported the entry"
+            )
         elif isinstance(entry, entries.ImportedJob):
             _check_job(core, entry, job, check)
         elif isinstance(entry, entries.FoundSchedule):
@@ -394,7 +388,7 @@ def _check_job(
     if job.state == "waiting":
         if number <= check.last_numbers.get(line, 0):
             check.problems.append(
-                f"job {job.id!r} of {found.queue!r} has another position in the queue"
+                f"job {job.id!r} of {found.queue!r} has another position than at the source"
             )
             return
         check.last_numbers[line] = number

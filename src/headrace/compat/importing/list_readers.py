@@ -77,7 +77,10 @@ def find_document_keys(
     known = {*queues.values(), *(key for keys in processes.values() for key in keys)}
     for key, kind in server.kinds(server.keys(prefix=prefix)).items():
         if kind == "list" and key not in known:
-            left_out.add("no worker serves this list; if it is a queue, use --queue", key)
+            left_out.add(
+                "no worker serves this list; if the list is a queue, use --queue",
+                key,
+            )
     if not queues and server.kind(prefix + WORKERS) != "set":
         return None
     return WorqrKeys(queues, processes)
@@ -154,7 +157,10 @@ class RedisQueueReader(entries.SourceReader):
             if name.decode(errors="replace") in self.source.queues or self._is_queue(key):
                 names.append(name)
             else:
-                self.left_out.add("this list may not be a queue; if it is, use --queue", key)
+                self.left_out.add(
+                    "this list may not be a queue; if the list is a queue, use --queue",
+                    key,
+                )
         names += [
             key.removeprefix(self.prefix).removesuffix(DONE)
             for key, kind in self._kinds.items()
@@ -195,16 +201,16 @@ class RedisQueueReader(entries.SourceReader):
             seen.add(tid)
             if popped_at is None:
                 if tid in waiting:
-                    self.left_out.add(f"twice in {queue!r}; imported as one job", tid)
+                    self.left_out.add(f"this id is twice in {queue!r}; imported as one job", tid)
                 waiting[tid] = None
             elif tid in done:
-                self.left_out.add(f"done in {queue!r}", tid)
+                self.left_out.add(f"already done in {queue!r}", tid)
             else:
                 popped[tid] = popped_at
         for tid in done - seen:
             self.left_out.add(f"marked as done in {queue!r}, but not in the queue", tid)
         for tid in popped.keys() & waiting.keys():
-            self.left_out.add(f"twice in {queue!r}; imported as one job", tid)
+            self.left_out.add(f"this id is twice in {queue!r}; imported as one job", tid)
             del waiting[tid]
         by_time = sorted(popped, key=lambda tid: (popped[tid], tid))
         yield from self._jobs(queue, key, "running", by_time)

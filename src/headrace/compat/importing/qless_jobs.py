@@ -90,7 +90,7 @@ def read_job(
     import_id = entries.import_id_of(stored.id)
     when = entries.whole_ms(listed.at)
     if state == "scheduled" and when is None:
-        left_out.add("its due time is not valid; imported as due at once", stored.id)
+        left_out.add("the due time is not valid; the job is imported as due at once", stored.id)
     failure = _failure(stored, listed.failure, when)
     is_complete = state == "complete"
     return entries.ImportedJob(
@@ -142,7 +142,7 @@ def _priority(left_out: entries.LeftOut, stored: QlessHash) -> float:
     try:
         found = float(number("priority", float(given)))
     except (ValueError, InvalidArgument):
-        left_out.add("its priority is not a number; imported with 0", stored.id)
+        left_out.add("the priority is not a number; the job is imported with priority 0", stored.id)
         return 0.0
     return -found if stored.higher_first and found else found
 
@@ -154,7 +154,7 @@ def _tags(left_out: entries.LeftOut, stored: QlessHash) -> tuple[str, ...]:
     try:
         return tuple(tags(given if isinstance(given, list) else None, entries.LIMITS))
     except InvalidArgument:
-        left_out.add("its tags are not valid; imported without tags", stored.id)
+        left_out.add("the tags are not valid; the job is imported without tags", stored.id)
         return ()
 
 

@@ -121,7 +121,7 @@ class QlessReader(entries.SourceReader):
 
     def _note_left_out(self, seen: set[bytes]) -> None:
         for each in sorted(self._tracked - seen):
-            self.left_out.add("tracked, but there is no such job", each)
+            self.left_out.add("tracked, but the job does not exist", each)
         known = {key + part for key in self._job_keys for part in (b"", *JOB_PARTS)}
         for given in self._queues.values():
             key = self._key(b"q", given)
@@ -165,10 +165,12 @@ class QlessReader(entries.SourceReader):
                 if each in seen:
                     continue
                 if state not in STATES or state == "depends":
-                    self.left_out.add(f"in no queue, with unknown state {state!r}", each)
+                    self.left_out.add(f"in no queue; the state {state!r} is unknown", each)
                     continue
                 if state != "complete":
-                    self.left_out.add(f"in no queue, but has state {state!r}; imported", each)
+                    self.left_out.add(
+                        f"in no queue, with state {state!r}; the job is imported", each
+                    )
                 yield ListedJob(each, state)
 
     def _read(self, listed: Iterable[ListedJob], seen: set[bytes]) -> Iterator[entries.ImportedJob]:
@@ -178,7 +180,7 @@ class QlessReader(entries.SourceReader):
             for stored, each in zip(self._hashes(list(new)), new.values(), strict=True):
                 if not stored.fields:
                     self.left_out.add(
-                        f"listed as {each.state}, but there is no such job", stored.id
+                        f"listed as {each.state}, but the job does not exist", stored.id
                     )
                 elif each.state == "complete" and stored.text("state") not in ("complete", ""):
                     # A completed job that was put again is still listed as complete.

@@ -73,7 +73,7 @@ class ThoonkReader(entries.SourceReader):
             found = None
         if isinstance(found, dict):
             return found
-        self.left_out.add("this config is not a JSON object; the feed is imported without it", key)
+        self.left_out.add("not a JSON object; the feed is imported without config", key)
         return {}
 
     def _type(self, name: str, kinds: dict[str, str], config: dict[str, Any]) -> str:
@@ -82,7 +82,7 @@ class ThoonkReader(entries.SourceReader):
             return TYPES[given]
         if any(kinds[role] != "none" for role in ("running", "claimed", "stalled", "cancelled")):
             return JOB
-        self.left_out.add("its config has no known type; imported as a leaf", name)
+        self.left_out.add("the config has no known type; the feed is imported as a leaf", name)
         return LEAF
 
     def setups(self) -> Iterator[entries.Setup]:
@@ -110,7 +110,7 @@ class ThoonkReader(entries.SourceReader):
         unlisted = sorted(set(self.server.names(feed.keys["items"])) - set(ids))
         for each in unlisted:
             self.left_out.add(
-                f"not in the order of {feed.name!r}; imported before the other items", each
+                f"not in the list of ids of {feed.name!r}; imported before the other items", each
             )
         for each, item in self._with_items(feed, [*unlisted, *ids]):
             yield entries.FoundItem(
@@ -148,7 +148,7 @@ class ThoonkReader(entries.SourceReader):
         unlisted = sorted(names - {*placed, *running})
         if feed.type == QUEUE:
             for each in unlisted:
-                self.left_out.add(f"was taken from {feed.name!r}, but its item remained", each)
+                self.left_out.add(f"taken by a consumer of {feed.name!r}; the item remained", each)
         else:
             # The operations of thoonk are not atomic. If a worker died halfway through an
             # operation, a job may be in no list.

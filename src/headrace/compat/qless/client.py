@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic
 
 from headrace.client.client import AsyncClient, Client
 from headrace.codecs.codec import Codec
-from headrace.compat import opening
+from headrace.compat import common
 from headrace.compat.qless import config, context, operations, values
 from headrace.compat.qless.jobs import (
     AsyncQlessJob,
@@ -99,7 +99,7 @@ def _jobs_by_worker(owner: context.QlessLike) -> Operation[JobsByWorker]:
     for queue in (yield from operations.all_counts(owner)):
         if queue["running"] + queue["stalled"]:
             # The server lists running jobs by their deadline, so the late jobs come first.
-            running = yield from opening.all_jobs(QueueRef(owner.core, queue["name"]), "running")
+            running = yield from common.all_jobs(QueueRef(owner.core, queue["name"]), "running")
             for number, job in enumerate(running):
                 is_late = number < queue["stalled"]
                 found.setdefault(job.worker, ([], []))[int(is_late)].append(job.id)
@@ -242,7 +242,7 @@ class AsyncQlessJobs(QlessJobsBase, context.AsyncQlessGroup):
     recurring_class = AsyncRecurringJob
 
 
-class QlessBase(FailedJobs, Generic[opening.AnyClient]):
+class QlessBase(FailedJobs, Generic[common.AnyClient]):
     """The methods that Qless and AsyncQless share.
 
     Methods in the documentation of qless take their arguments in the documented order. Data and
@@ -271,7 +271,7 @@ class QlessBase(FailedJobs, Generic[opening.AnyClient]):
 
     def __init__(
         self,
-        client: opening.AnyClient | str,
+        client: common.AnyClient | str,
         worker: str | None = None,
         *,
         namespace: str = "default",
@@ -304,11 +304,11 @@ class QlessBase(FailedJobs, Generic[opening.AnyClient]):
         """Put a job into a queue, or move the job with this id to the queue; return the id."""
         number("now", now)
         text("id", id, self.core.limits.name)
-        given = None if tags is None else opening.decode_json("tags", tags)
+        given = None if tags is None else common.decode_json("tags", tags)
         if not isinstance(given, list | None):
             raise InvalidArgument(f"tags must be a JSON array, not {tags!r}")
         options = {"priority": priority, "tags": given, "delay": delay}
-        value = opening.decode_json("data", data)
+        value = common.decode_json("data", data)
         target = QueueRef(self.core, queue)
         return (yield from operations.put_into(self, target, value, id, options))
 
@@ -345,7 +345,7 @@ class QlessBase(FailedJobs, Generic[opening.AnyClient]):
 
         Return the new expiry time of the lock, or False if the worker does not hold the job.
         """
-        given = UNSET if data is None else opening.decode_json("data", data)
+        given = UNSET if data is None else common.decode_json("data", data)
         lease_for = values.lock_duration(time.time(), expiration)
         lease = operations.lease_by_id(self, id, worker)
         return (yield from operations.renew(self, lease, lease_for, given))
@@ -362,7 +362,7 @@ class QlessBase(FailedJobs, Generic[opening.AnyClient]):
 
         Return the new state, or False if the server refuses the call.
         """
-        given = UNSET if data is None else opening.decode_json("data", data)
+        given = UNSET if data is None else common.decode_json("data", data)
         lease = operations.lease_by_id(self, id)
         return (yield from operations.complete_lease(self, lease, given, queue, delay or 0))
 
@@ -407,7 +407,7 @@ class QlessBase(FailedJobs, Generic[opening.AnyClient]):
         return list((yield from tag_operations.top_tags(self, offset=offset, count=count)))
 
 
-class Qless(QlessBase[Client], opening.CompatClient):
+class Qless(QlessBase[Client], common.CompatClient):
     """A namespace with the API of qless.
 
     `client` is a Client or a URL. With a URL, Qless opens its own client. The default worker
@@ -423,7 +423,7 @@ class Qless(QlessBase[Client], opening.CompatClient):
     workers = cached_property(QlessWorkers)
 
 
-class AsyncQless(QlessBase[AsyncClient], opening.AsyncCompatClient):
+class AsyncQless(QlessBase[AsyncClient], common.AsyncCompatClient):
     """The asyncio form of Qless. If `client` is a URL, the first awaited call connects."""
 
     config = cached_property(AsyncQlessConfig)

@@ -55,20 +55,16 @@ def set_config(client: QlessLike, option: str, value: Number | Unset = UNSET) ->
     if found is None:
         names = ", ".join([*OPTIONS, *(f"<queue>{suffix}" for suffix in QUEUE_OPTIONS)])
         raise InvalidArgument(f"unknown option {option!r}; the options are: {names}")
-    if queue:
-        yield from _configure(QueueRef(client.core, queue), found, value)
+    if isinstance(value, Unset) and queue:
+        name = queues.check_name(client.core, queue)
+        call = build("configure", int, [(found.setting, b"")], queue=name)
+        yield from queues.on_all_shards(client.core, call)
     elif isinstance(value, Unset):
         yield from queues.config_unset(client, found.setting)
+    elif queue:
+        yield from queues.configure(QueueRef(client.core, queue), None, **{found.setting: value})
     else:
         yield from queues.config_set(client, found.setting, found.to_headrace(value))
-
-
-def _configure(queue: QueueRef, option: QlessOption, value: Number | Unset) -> Operation[None]:
-    if isinstance(value, Unset):
-        call = build("configure", int, [(option.setting, b"")], queue=queue.name)
-        yield from queues.on_all_shards(queue.core, call)
-    else:
-        yield from queues.configure(queue, None, **{option.setting: value})
 
 
 def get_config(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from headrace.client.lease import LeaseBase
-from headrace.compat.opening import OpeningMethods
+from headrace.compat.common import OpeningMethods
 from headrace.engine.check import number, text
 from headrace.errors import HeadraceError, JobNotFound, LeaseLost, ScheduleNotFound, WrongState
 from headrace.operations.core import Core

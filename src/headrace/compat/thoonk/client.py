@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from headrace.client.client import Client
-from headrace.compat.opening import AsyncCompatClient, CompatClient
+from headrace.compat.common import AsyncCompatClient, CompatClient
 from headrace.compat.thoonk import registry
 from headrace.compat.thoonk.errors import NotListening
 from headrace.compat.thoonk.feeds import AsyncLeaf, AsyncSortedFeed, Leaf, SortedFeed

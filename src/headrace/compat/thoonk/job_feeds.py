@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from headrace.compat.opening import RunningJob, all_jobs, read_record
+from headrace.compat.common import RunningJob, all_jobs, read_record
 from headrace.compat.thoonk.errors import Empty, JobDoesNotExist, JobNotPending
 from headrace.compat.thoonk.registry import ThoonkFeed, check_exists
 from headrace.engine.check import Span

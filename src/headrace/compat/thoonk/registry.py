@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from headrace.compat.opening import decode_json, is_configured
+from headrace.compat.common import decode_json, is_configured
 from headrace.compat.thoonk.errors import NotAllowed
 from headrace.errors import FeedExists, FeedNotFound, InvalidArgument, QueueNotFound
 from headrace.feeds import operations

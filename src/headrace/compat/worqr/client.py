@@ -7,7 +7,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 from headrace.client.client import AsyncClient, Client
-from headrace.compat.opening import AsyncCompatClient, CompatClient, ensure_profile
+from headrace.compat.common import AsyncCompatClient, CompatClient, ensure_profile
 from headrace.compat.worqr.background import Handler, LocalWorker, WorqrBackground
 from headrace.compat.worqr.notices import listen, waiting_notice
 from headrace.compat.worqr.tasks import WorqrBase
@@ -41,6 +41,12 @@ def _worker_id(given: str | None) -> str:
     return str(uuid4()) if given is None else text("workerId", given, MAX_NAME)
 
 
+def _positive(name: str, interval: float) -> float:
+    if number(name, interval) <= 0:
+        raise InvalidArgument(f"{name} must be more than 0 milliseconds, not {interval}")
+    return interval
+
+
 class Worqr(WorqrBase, CompatClient):
     """Queues of tasks, with workers that background threads keep alive.
 
@@ -59,23 +65,17 @@ class Worqr(WorqrBase, CompatClient):
         workerCleanupInterval: float = 10_000,
     ) -> None:
         self.workerId = _worker_id(workerId)
-        for name, interval in (
-            ("workerHeartbeatInterval", workerHeartbeatInterval),
-            ("workerCleanupInterval", workerCleanupInterval),
-        ):
-            if number(name, interval) <= 0:
-                raise InvalidArgument(f"{name} must be more than 0 milliseconds, not {interval}")
+        heartbeat = _positive("workerHeartbeatInterval", workerHeartbeatInterval)
+        cleanup = _positive("workerCleanupInterval", workerCleanupInterval)
         if number("workerTimeout", workerTimeout) == 0:
             raise InvalidArgument(
                 "workerTimeout must not be 0; use a negative value for a permanent worker"
             )
-        self.workerHeartbeatInterval = workerHeartbeatInterval
+        self.workerHeartbeatInterval = heartbeat
         self.workerTimeout = workerTimeout
-        self.workerCleanupInterval = workerCleanupInterval
+        self.workerCleanupInterval = cleanup
         super().__init__(client, _namespace(client, redisKeyPrefix))
-        self.background = WorqrBackground(
-            self.core, workerHeartbeatInterval / 1000, workerCleanupInterval / 1000
-        )
+        self.background = WorqrBackground(self.core, heartbeat / 1000, cleanup / 1000)
 
     @method
     def startWorker(self, worker: str | None = None) -> Operation[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from headrace.compat.opening import (
+from headrace.compat.common import (
     RunningJob,
     all_jobs,
     ensure_profile,

@@ -18,8 +18,8 @@ from headrace.compat.importing.import_steps import (
     check_import,
     import_entries,
     make_plan,
-    open_source,
 )
+from headrace.compat.importing.source_server import SourceServer
 
 DATABASE = 9
 
@@ -58,7 +58,7 @@ class Installation(ClosesOnExit):
         return {key: self.run("DUMP", key) for key in sorted(self.run("KEYS", "*"))}
 
     def source(self, system: str, prefix: str | None = None, *queues: str) -> ImportSource:
-        return open_source(self.url, system, prefix, queues)
+        return ImportSource(SourceServer(self.url), system, prefix, queues)
 
 
 @dataclass(frozen=True, slots=True)

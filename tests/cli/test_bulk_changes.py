@@ -11,7 +11,7 @@ import pytest
 
 import headrace
 from headrace import Client, Queue
-from headrace.cli import changing
+from headrace.cli import bulk_changes
 from tests.cli.conftest import RunCommand, fail
 
 
@@ -87,7 +87,7 @@ def test_interrupted_retry_stops_after_its_step_and_reports_the_count(
     mail.put_many(range(700))
     while leases := mail.pop("ann", count=500):
         client.leases.fail([headrace.Fail(lease, "smtp") for lease in leases])
-    monkeypatch.setattr(changing, "progress", progress_that_presses_ctrl_c)
+    monkeypatch.setattr(bulk_changes, "progress", progress_that_presses_ctrl_c)
 
     result = cli("retry", "--failure", "smtp", "--all")
 
@@ -100,7 +100,7 @@ def test_interrupted_cancel_stops_after_its_step_and_reports_the_count(
     cli: RunCommand, mail: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mail.put_many(range(300))
-    monkeypatch.setattr(changing, "progress", progress_that_presses_ctrl_c)
+    monkeypatch.setattr(bulk_changes, "progress", progress_that_presses_ctrl_c)
 
     result = cli("cancel", "--queue", "mail", "--state", "waiting")
 

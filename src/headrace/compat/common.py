@@ -1,4 +1,4 @@
-"""Base classes of the compatibility APIs. An API uses a passed client or opens a client by URL.
+"""The base classes of the compatibility APIs, and operations that the APIs share.
 
 Internal: the API may change without notice.
 """
