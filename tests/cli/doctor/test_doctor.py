@@ -590,7 +590,7 @@ def test_control_characters_in_names_are_escaped(
 
 
 def test_java_is_checked_only_if_pyspark_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_has_pyspark", lambda: False)
+    monkeypatch.setattr(machine, "_version", lambda _: None)
     assert machine.java().verdict == NOT_APPLICABLE
 
     monkeypatch.undo()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import resource
@@ -55,7 +54,7 @@ def file_limit(soft: int) -> Finding:
 
 def java() -> Finding:
     """Check the Java installation that Spark would use."""
-    if not _has_pyspark():
+    if _version("pyspark") is None:
         return not_applicable(f"no PySpark; {PIPELINE_ONLY}")
     from headrace.spark.session import installed_java  # noqa: PLC0415 - needs pyspark
 
@@ -82,13 +81,9 @@ def pyspark_version(found: str | None) -> Finding:
     return not_applicable(f"no PySpark; {PIPELINE_ONLY}", "pip install 'headrace[spark]'")
 
 
-def _has_pyspark() -> bool:
-    return importlib.util.find_spec("pyspark") is not None
-
-
 def pyspark_python() -> Finding:
     """Check that the Python interpreter of Spark's workers has PySpark."""
-    if not _has_pyspark():
+    if _version("pyspark") is None:
         return not_applicable(f"no PySpark; {PIPELINE_ONLY}")
     named = os.environ.get("PYSPARK_PYTHON")
     if not named:

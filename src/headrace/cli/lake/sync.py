@@ -13,11 +13,11 @@ from functools import partial
 import click
 from pyspark.errors import PySparkException
 
-from headrace.cli import options, terminal
+from headrace.cli import options
 from headrace.cli.connecting import ServerOptions, open_client
 from headrace.cli.lake.common import needs_spark, stopped_by_signals, target_option, until_stopped
 from headrace.cli.lake.spark_session import files_at, spark_server, spark_session
-from headrace.cli.output import counted, print_json, say, size, span, wants_json, warn
+from headrace.cli.output import counted, print_json, progress, say, size, span, wants_json, warn
 from headrace.errors import HeadraceError, ServerUnavailable
 from headrace.lake.files import LocalFiles
 from headrace.lake.lake import open_lake
@@ -132,20 +132,12 @@ def _rate(events: int, took: float) -> str:
 
 @contextmanager
 def _display(*, follow: bool) -> Iterator[Callable[[SyncedBatch], object]]:
-    """Yield the function that shows a batch: as a line, JSON, a progress bar or not at all."""
+    """Yield the function that shows a batch: as a line, as JSON, in a progress bar or not at all."""
     if follow:
         yield print_json if wants_json() else _print_line
     elif sys.stderr.isatty() and not wants_json():
-        with terminal.progress_bar() as bar:
-            task = bar.add_task("events", total=None)
-
-            def show(batch: SyncedBatch) -> None:
-                done = bar.tasks[0].completed + batch.events
-                rate = batch.events / max(batch.seconds, 0.001)
-                about = f"{rate:,.0f} events/s"
-                bar.update(task, completed=done, total=done + batch.behind, description=about)
-
-            yield show
+        with progress("events", None) as advance:
+            yield lambda batch: advance(batch.events)
     else:
         yield lambda _batch: None
 

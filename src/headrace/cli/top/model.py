@@ -157,13 +157,9 @@ class SnapshotHistory:
         snapshot or all earlier snapshots have no totals of the queue.
         """
         newest = self._snapshots[-1].queues[name].today
-        if newest is None:
-            return None
-        for snapshot in list(self._snapshots)[:-1]:
-            queue = snapshot.queues.get(name)
-            if queue is not None and queue.today is not None:
-                return comparable(queue.today, newest)
-        return None
+        earlier = [one.queues.get(name) for one in self._snapshots][:-1]
+        first = next((queue.today for queue in earlier if queue and queue.today), None)
+        return comparable(first, newest) if first and newest else None
 
 
 def comparable(earlier: Stats, later: Stats) -> Stats:
