@@ -91,7 +91,7 @@ class LazyGroup(click.Group):
 LAKE: Sections = {
     "Commands": {
         "sync": ("lake.sync", "Copy new events into the lake, each exactly once."),
-        "status": ("lake.status", "Show what a lake holds and how far it lags behind the server."),
+        "status": ("lake.status", "Show the contents of a lake and its lag behind the server."),
         "compact": ("lake.maintenance", "Merge the small files of each day and queue."),
         "rollup": ("lake.maintenance", "Build the tables of every day whose events have changed."),
         "sql": ("lake.queries", "Query the history in SQL."),

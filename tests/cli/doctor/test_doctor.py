@@ -499,7 +499,7 @@ def test_lagging_lake_is_a_warning(valkey_url: str, client: Client, name: str) -
     client.config.set("events_cap", 100)
     client.queue("mail").put_many(range(1200))
     found = looked(valkey_url, name)["lakes"]
-    assert "shard 0: above 100 events, the server deletes the oldest" in found.found
+    assert "shard 0: the server keeps at most 100 events for a lake" in found.found
     assert "events of shard 0 that a lake had not copied" in found.found
 
 

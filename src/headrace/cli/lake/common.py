@@ -102,7 +102,7 @@ def lag_warnings(client: Client, rows: Sequence[LakeShard]) -> list[str]:
     for row in rows:
         where = f"lake {row.lake} is {counted(row.behind, 'event')} behind on shard {row.shard}"
         if row.behind > LARGE_LAG * most:
-            limit = f"above {most:,} events, the server deletes the oldest"
+            limit = f"the server keeps at most {most:,} events for a lake"
             found.append(f"{where}: {limit}; run headrace lake sync")
         elif row.behind > kept:
             found.append(f"{where}, more than events_count: run headrace lake sync or lake forget")

@@ -18,7 +18,7 @@ from headrace.lake.manifest import LakeSnapshot
 @options.command("lake status")
 @lake_option
 def status(lake: str, server: ServerOptions) -> None:
-    """Show what a lake holds and how far it lags behind the server.
+    """Show the contents of a lake and its lag behind the server.
 
     Prints a warning if the lag is large. For a local directory, the command does not start Spark.
     """

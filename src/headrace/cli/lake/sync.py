@@ -132,7 +132,7 @@ def _rate(events: int, took: float) -> str:
 
 @contextmanager
 def _display(*, follow: bool) -> Iterator[Callable[[SyncedBatch], object]]:
-    """Yield the function that shows a batch: as a line, as JSON, in a progress bar or not at all."""
+    """Yield the function that shows a batch: as a line, JSON, a progress bar or not at all."""
     if follow:
         yield print_json if wants_json() else _print_line
     elif sys.stderr.isatty() and not wants_json():
