@@ -1,7 +1,8 @@
 """Run luacheck over the composed library and over each Lua file alone.
 
 The composed library may use no global variable. A file alone may use only the names that it
-defines, the names that it imports, its arguments, and the variables of every call.
+defines, the names that it imports, its arguments, and the variables of every call. No local
+variable of a file may hide one of these names, and no two libraries may define the same name.
 """
 
 from __future__ import annotations
@@ -10,67 +11,110 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
 from pathlib import Path
 
-from headrace.engine.compose import defined, local_names
-from headrace.engine.keys import lua_keys
-from headrace.engine.script import LIBRARY, source
-from headrace.engine.source import LUA, LuaFile, libraries
+from headrace.engine.compose import LuaFiles, defined
+from headrace.engine.script import LIBRARY
+from headrace.engine.source import LuaFile, libraries, operations, source
 
 GLOBALS = ("redis", "cmsgpack", "cjson", "struct")
 # 431: a file may have a local variable named like a library name that it does not import.
 # 532: the composer sets state without a value to nil, `lib.a, lib.b = nil`.
 IGNORED = ("431", "532")
-# 111, 112, 113: an undefined global variable is set, changed or read.
+# 11: an undefined global variable is set, changed or read.
+# 4: a variable hides or redefines another variable.
 # 532: an assignment has fewer values than variables.
-FORBIDDEN = ("111", "112", "113", "532")
+FORBIDDEN = ("11", "4", "532")
+# The variables of every call that files use.
+OF_EVERY_CALL = {"again", "may_change_jobs", "use_state"}
 
 
 def main() -> int:
-    luacheck = shutil.which("luacheck")
-    if luacheck is None:
+    if shutil.which("luacheck") is None:
         print("luacheck is not installed (Debian: lua-check): Lua is compiled by the tests only")
         return 0
-    with tempfile.TemporaryDirectory() as composed, tempfile.TemporaryDirectory() as files:
-        (Path(composed) / "library.lua").write_text(LIBRARY.text.replace("#!lua", "-- #!lua", 1))
-        _write_files(Path(files))
-        return max(
-            _run(luacheck, composed, "--read-globals", *GLOBALS, "--ignore", *IGNORED),
-            _run(luacheck, files, "--read-globals", *GLOBALS, "--only", *FORBIDDEN),
-        )
+    complaints = [
+        *lint_library(),
+        *lint_files(
+            {name: source(f"lib/{name}") for name in libraries()},
+            {op: source(f"ops/{op}") for op in operations()},
+        ),
+    ]
+    for complaint in complaints:
+        print(complaint)
+    return 1 if complaints else 0
 
 
-def _write_files(folder: Path) -> None:
-    exports = {name: defined(source(f"lib/{name}")) for name in libraries()}
-    exports["keys"] |= set(lua_keys())
-    root = Path(str(LUA))
-    for path in root.glob("*/*/*.lua"):
-        file = source(f"{path.parent.parent.name}/{path.stem}")
-        names = _names(file, exports) | ({"shard"} if path.stem == "keys" else set())
-        copy = folder / path.relative_to(root)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        # The option replaces the first line, so that line numbers do not change.
-        _, _, rest = path.read_text().partition("\n")
-        copy.write_text(f"-- luacheck: globals {' '.join(sorted(names))}\n{rest}")
+def lint_library() -> list[str]:
+    """Return the complaints about the composed library."""
+    text = LIBRARY.text.replace("#!lua", "-- #!lua", 1)
+    return _luacheck({"library.lua": text}, "--ignore", *IGNORED)
 
 
-def _names(file: LuaFile, exports: dict[str, set[str]]) -> set[str]:
+def lint_files(libraries: LuaFiles, operations: LuaFiles) -> list[str]:
+    """Return the complaints about each file alone, and about names that two libraries define."""
+    exports = {name: defined(file) for name, file in libraries.items()}
+    texts = {}
+    for file in (*libraries.values(), *operations.values()):
+        names = ", ".join(sorted(_names(file, exports)))
+        # The declaration replaces the first line, so that line numbers do not change.
+        _, _, rest = file.text.partition("\n")
+        texts[file.name] = f"local {names} -- luacheck: ignore 211 221\n{rest}"
+    return [
+        *_defined_twice(exports),
+        *_hidden_imports(operations.values(), exports),
+        *_luacheck(texts, "--only", *FORBIDDEN),
+    ]
+
+
+def _names(file: LuaFile, exports: Mapping[str, set[str]]) -> set[str]:
     """Return the names that a file may use without defining them."""
-    names = {"again", "may_change_jobs", "use_state", "each"} | local_names(
-        " ".join(file.argument_lines())
-    )
+    names = {*OF_EVERY_CALL, *(argument.name for argument in file.args)}
+    if file.each:
+        names.add("each")
     if "now" in file.uses:
         names.add("now")
+    if file.name.endswith("/keys.lua"):
+        names.add("shard")
     return names.union(*(exports[used] for used in file.uses))
 
 
-def _run(luacheck: str, folder: str, *options: str) -> int:
-    ran = subprocess.run(
-        [luacheck, "--std", "lua51", "--no-max-line-length", "-q", "--codes", *options, "--", "."],
-        cwd=folder,
-        check=False,
-    )
-    return ran.returncode
+def _defined_twice(exports: Mapping[str, set[str]]) -> Iterator[str]:
+    for one, other in combinations(exports, 2):
+        for name in sorted(exports[one] & exports[other]):
+            yield f"{one}.lua and {other}.lua both define {name}"
+
+
+def _hidden_imports(
+    operations: Iterable[LuaFile], exports: Mapping[str, set[str]]
+) -> Iterator[str]:
+    for file in operations:
+        imports = set().union(*(exports[used] for used in file.uses))
+        for argument in file.args:
+            if argument.name in imports:
+                yield f"{file.name} has an argument named like an import: {argument.name}"
+
+
+def _luacheck(texts: Mapping[str, str], *options: str) -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in texts.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        ran = subprocess.run(
+            [
+                *("luacheck", "--std", "lua51", "--no-max-line-length", "-q", "--codes"),
+                *("--formatter", "plain", "--read-globals", *GLOBALS),
+                *(*options, "--", "."),
+            ],
+            cwd=folder,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+    return [*ran.stdout.splitlines(), *ran.stderr.splitlines()]
 
 
 if __name__ == "__main__":

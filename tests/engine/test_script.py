@@ -8,8 +8,7 @@ import pytest
 import redis
 
 from headrace.engine.call import build
-from headrace.engine.compose import SourceLine, _compiled, defined, local_names
-from headrace.engine.keys import lua_keys
+from headrace.engine.compose import _compiled, defined
 from headrace.engine.record import FIELDS, Extra, decode_record
 from headrace.engine.script import LIBRARY, Library, operations, source
 from headrace.engine.source import Argument, libraries
@@ -62,33 +61,26 @@ def test_a_header_declares_arguments_libraries_and_refusals() -> None:
     assert header.uses == ("keys", "now", "events")
     assert header.flags == ("allow-oom",)
     assert header.errors == ("NOT_FOUND", "WRONG_STATE")
-    assert local_names(" ".join(header.argument_lines())) == {"queue", "count"}
+    assert header.arguments_text() == (
+        "local queue, count = call_arguments[2], tonumber(call_arguments[3])"
+    )
+    assert "at = 1 return function() at = at + 3 if" in header.each_text()
+    assert "call_arguments[at], optional(call_arguments[at + 1]), packed(" in header.each_text()
 
 
-@pytest.mark.parametrize(("args", "first"), [("queue id data", 3), ("id data queue", 5)])
-def test_the_last_arguments_name_the_first_row_if_they_are_those_of_each(
-    args: str, first: int
-) -> None:
-    header = source("ops/sort", f"-- sort: x\n-- args   {args}\n-- each   id data\n\n")
-
-    is_batch = "local is_batch = call_arguments[5] ~= nil"
-    assert (is_batch in header.argument_lines()) == (first == 3)
-    assert f"local at = {first - 2} return" in header.each_line()
+def test_a_header_without_arguments_defines_none() -> None:
+    header = source("ops/sort", "-- sort: x\n\n")
+    assert (header.arguments_text(), header.each_text()) == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("kind", "reads"),
-    [
-        ("", "{}"),
-        ("int", "tonumber({})"),
-        ("number", "tonumber({})"),
-        ("flag", "{} == '1'"),
-        ("optional", "string.sub({}, 1, 1) == '=' and string.sub({}, 2) or nil"),
-        ("packed", "{} ~= '' and cmsgpack.unpack({}) or nil"),
-    ],
-)
-def test_an_argument_is_read_as_its_kind(kind: str, reads: str) -> None:
-    assert Argument("name", kind).read("3") == reads.replace("{}", "call_arguments[3]")
+def test_every_kind_of_argument_is_a_function_that_every_call_has() -> None:
+    headers = [source(f"ops/{op}") for op in operations()]
+    kinds = {argument.kind for file in headers for argument in (*file.args, *file.each)}
+    begin_call = source("begin_call").code
+    made = {
+        name for name in kinds if re.search(rf"^local function {name}\(", begin_call, re.MULTILINE)
+    }
+    assert kinds == made | {"", "int", "number"}
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
@@ -109,7 +101,7 @@ def test_a_file_imports_only_libraries_that_it_uses(name: str) -> None:
     file = source(name)
     words = set(re.findall(r"\w+", _without_strings(code(file.text))))
     # The library `now` also provides the variable `now`.
-    provided = EXPORTS | {"keys": EXPORTS["keys"] | set(lua_keys()), "now": {"now"}}
+    provided = EXPORTS | {"now": {"now"}}
     assert [used for used in file.uses if not provided[used] & words] == []
     assert len(set(file.uses)) == len(file.uses)
 
@@ -117,12 +109,13 @@ def test_a_file_imports_only_libraries_that_it_uses(name: str) -> None:
 # composition
 
 
-def section(op: str) -> list[SourceLine]:
+LINES = LIBRARY.text.splitlines()
+
+
+def section(op: str) -> list[str]:
     """Return the lines of the library that register one operation."""
-    lines = LIBRARY._lines
-    [start] = [at for at, (line, _) in enumerate(lines) if line.startswith(f"register('{op}', ")]
-    end = next(at for at in range(start, len(lines)) if lines[at][0] == "end)")
-    return lines[start : end + 1]
+    [start] = [at for at, line in enumerate(LINES) if f" register('{op}', " in line]
+    return LINES[start : LINES.index("end) end", start) + 1]
 
 
 def _without_strings(text: str) -> str:
@@ -131,58 +124,75 @@ def _without_strings(text: str) -> str:
 
 @pytest.mark.parametrize("op", operations())
 def test_every_function_of_an_operation_is_defined_before_it_is_called(op: str) -> None:
-    text = _without_strings("\n".join(line for line, _ in section(op)))
+    text = _without_strings("\n".join(section(op)))
     made = {found[1]: found.start() for found in reversed([*FUNCTION.finditer(text)])}
     for call in CALL.finditer(text):
         assert call.start() >= made.get(call[1], 0), f"{call[1]} is called too early"
 
 
-def test_the_library_defines_every_shared_name_that_it_uses() -> None:
-    text = _without_strings("\n".join(line for line, _ in LIBRARY._lines))
-    defined = {name for names in EXPORTS.values() for name in names} | set(lua_keys())
-    assert set(SHARED.findall(text)) == defined | {"set_keys"}
+def test_the_library_defines_every_name_once_as_a_variable_or_a_field() -> None:
+    text = _without_strings(LIBRARY.text)
+    defined = {name for names in EXPORTS.values() for name in names}
+    [declared] = [line for line in LINES if line.endswith("-- from begin_call.lua")]
+    variables = set(re.findall(r"\w+", declared.partition("--")[0])) - {"local"}
+    assert variables < defined
+    assert set(SHARED.findall(text)) == (defined - variables) | {"set_keys"}
+    before_operations = text.partition("\ndo ")[0]
     for name in defined:
-        assert re.search(rf"lib\.{name}\(.*\)$|lib\.{name}(, lib\.\w+)* = ", text, re.MULTILINE)
+        written = name if name in variables else f"lib.{name}"
+        places = rf"^function {written}\(|^(?:[\w.]+, )*{written}(?:, [\w.]+)* = "
+        assert len(re.findall(places, before_operations, re.MULTILINE)) == 1, name
 
 
 def test_a_constant_uses_only_what_is_defined_before_it() -> None:
-    lines = [line for line, _ in LIBRARY._lines]
+    names = {name for names in EXPORTS.values() for name in names}
     known: set[str] = set()
-    for line in lines[: lines.index("function use_state()")]:
-        words = _without_strings(line)
-        if line.startswith(("lib.", "function lib.")):
-            defined, _, value = words.partition(" = ")
-            assert set(SHARED.findall(value)) <= known, line
-            known |= set(SHARED.findall(defined))
+    for line in LINES[: LINES.index("function use_state()")]:
+        if re.match(r"[A-Za-z.]+[\w., ]* = |function ", line):
+            left, _, value = _without_strings(line.replace("lib.", "")).partition(" = ")
+            used = re.findall(r"(?<![.\w])\w+(?!\w* =)", value)
+            assert names.intersection(used) <= known, line
+            known |= names.intersection(re.findall(r"\w+", left))
 
 
 @pytest.mark.parametrize("op", operations())
 def test_an_operation_begins_a_call_and_ends_with_its_file(op: str) -> None:
-    (first, _), (second, _), *_, (_, last), (end, _) = section(op)
+    first, *_, end = section(op)
     flags = ", ".join(f"'{flag}'" for flag in source(f"ops/{op}").flags)
-    assert first == f"register('{op}', {{{flags}}}, function(KEYS, ARGV)"
-    assert (second, end) == ("begin_call(KEYS, ARGV)", "end)")
-    assert last[0] == PATHS[f"ops/{op}"]
+    register = f" register('{op}', {{{flags}}}, function(KEYS, ARGV) begin_call(KEYS, ARGV) "
+    assert register in first
+    assert first.endswith(f" -- from {PATHS[f'ops/{op}']}")
+    assert end == "end) end"
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
-def test_every_line_is_found_once_at_its_origin(name: str) -> None:
+def test_every_line_is_found_at_its_origin(name: str) -> None:
+    [mark] = [at for at, line in enumerate(LINES) if line.endswith(f"-- from {PATHS[name]}")]
     original = FILES[name].splitlines()
-    expected = {
-        number: line
-        for number, line in enumerate(original, 1)
-        if line.strip() and not line.lstrip().startswith("--")
-    }
-    composed = [(line, at[1]) for line, at in LIBRARY._lines if at[0] == PATHS[name]]
-
-    assert sorted(number for _, number in composed) == sorted(expected)
-    for line, number in composed:
-        text = _compiled(expected[number])
-        if name.startswith("lib/") and text.startswith("local "):
+    composed = LINES[mark + 1 : mark + 1 + len(original)]
+    for number, (line, found) in enumerate(zip(original, composed, strict=True), 1):
+        text = "" if line.lstrip().startswith("--") else _compiled(line)
+        if name.startswith("lib/"):
+            text = "" if re.match("local (?!function )[a-z]", text) else text
             text = text.removeprefix("local ")
-            # State without a value becomes nil.
-            text += "" if "=" in text or text.endswith(")") else " = nil"
-        assert line.replace("lib.", "") == text
+        assert found.replace("lib.", "") == text
+        if text and number < 20:
+            assert LIBRARY.locate(mark + 1 + number) == f"{PATHS[name]}:{number}"
+
+
+def test_state_is_set_by_use_state_and_nowhere_else() -> None:
+    start = LINES.index("function use_state()")
+    body = "\n".join(LINES[start + 1 : LINES.index("end", start)]).replace("lib.", "")
+    states = [
+        (names, value)
+        for name in libraries()
+        for names, value in re.findall(
+            r"^local ([a-z][\w, ]*)( = .*)?$", source(f"lib/{name}").text, re.MULTILINE
+        )
+    ]
+    assert body.splitlines() == [
+        f"{names}{value or ' = nil'}" for names, value in states if not names.startswith("function")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -195,8 +205,8 @@ def test_every_line_is_found_once_at_its_origin(name: str) -> None:
     ids=["neither", "the clock", "the clock and state"],
 )
 def test_operation_sets_only_the_variables_it_needs(op: str, opening: list[str]) -> None:
-    lines = [line for line, _ in section(op)][2:5]
-    prepared = [line for line in lines if line.startswith(("now = ", "use_state("))]
+    first, *_ = section(op)
+    prepared = re.findall(r"now = lib\.current_time\(\)|use_state\(\)", first)
     assert prepared == opening
 
 
@@ -245,121 +255,29 @@ def test_an_operation_also_loads_with_parts_swapped(
 # names
 
 
-def test_a_variable_that_is_not_defined_is_refused() -> None:
-    library = Library({"setting_value": FILES["lib/setting_value"].replace("own or", "mine or")})
-
-    with pytest.raises(ValueError, match=r"^lib/core/setting_value\.lua uses mine: define it, or"):
-        library["pop"]
-
-
-@pytest.mark.parametrize(
-    ("swapped", "old", "new", "error"),
-    [
-        (
-            "pop_general",
-            " hand_out",
-            "",
-            "lib/pop/pop_general.lua uses granted: define it, or import its library",
-        ),
-        (
-            "ops/put",
-            "args   queue options:packed",
-            "args   queue choices:packed",
-            "ops/jobs/put.lua uses options: define it, or import its library",
-        ),
-        (
-            "ops/put",
-            "\nuse_state()",
-            "\nlocal now_and_then = seldom()\nuse_state()",
-            "ops/jobs/put.lua uses seldom: define it, or import its library",
-        ),
-        (
-            "pop_general",
-            "local function take_waiting(most)",
-            "local function take_waiting(granted)",
-            "lib/pop/pop_general.lua hides granted: rename the local variable",
-        ),
-        (
-            "pop_general",
-            "  local ids = {}",
-            "  local wake = {}",
-            "lib/pop/pop_general.lua hides wake: rename the local variable",
-        ),
-        (
-            "pop_general",
-            "  for i = 1, #found do",
-            "  for settings = 1, #found do",
-            "lib/pop/pop_general.lua hides settings: rename the local variable",
-        ),
-        (
-            "ops/put",
-            "args   queue options:packed",
-            "args   queue write_back options:packed",
-            "ops/jobs/put.lua hides write_back: rename the local variable",
-        ),
-        (
-            "settings",
-            "local function forget_settings(",
-            "local function read_job() end\n\nlocal function forget_settings(",
-            "job_records.lua and settings.lua both define read_job",
-        ),
-        (
-            "settings",
-            "local queue_settings = {}",
-            "local queue_settings, books = {}, {}",
-            "books.lua and settings.lua both define books",
-        ),
-    ],
-    ids=[
-        "used without an import",
-        "used without an argument",
-        "used by an operation",
-        "hidden by a parameter",
-        "hidden by a variable",
-        "hidden by a loop",
-        "hidden by an argument",
-        "a function defined twice",
-        "a variable defined twice",
-    ],
-)
-def test_a_wrong_name_is_refused(swapped: str, old: str, new: str, error: str) -> None:
-    name = swapped if swapped in FILES else f"lib/{swapped}"
-    assert old in FILES[name]
-
-    with pytest.raises(ValueError, match=f"^{re.escape(error)}$"):
-        Library({swapped: FILES[name].replace(old, new, 1)})["put"]
-
-
 def test_a_missing_library_is_refused() -> None:
     text = FILES["ops/put"].replace("-- uses   plain_put", "-- uses   fancy_put")
     with pytest.raises(KeyError, match="fancy_put"):
         Library({"ops/put": text})["put"]
 
 
-def test_names_in_strings_fields_and_tables_are_no_variables() -> None:
+def test_names_in_strings_and_fields_are_no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.engine.compose._LOCAL_NAMES", 0)
     probe = (
-        "  local named = { settings = 'settings', [CONFIG] = key('log', 'it\\'s key') }",
-        "  named.settings, named.key = named.CONFIG == CONFIG, 1",
-        "  local listed = {",
-        "    key = 1,",
-        "    settings = key,",
-        "  }",
-        "  settings(named.key, listed)",
+        "  local named = { ['settings'] = 'settings', [CONFIG] = entry('log', 'it\\'s key') }",
+        "  named.settings, named.CONFIG = named.CONFIG == CONFIG, 1",
+        "  settings(named.key, named)",
     )
     text = FILES["lib/settings"].replace(
         "\n  add_settings(", "\n" + "\n".join((*probe, "  add_settings(")), 1
     )
-    composed = [line for line, at in Library({"settings": text})._lines if "settings.lua" in at[0]]
+    composed = Library({"settings": text}).text.splitlines()
     start = next(at for at, line in enumerate(composed) if "local named" in line)
 
     assert composed[start : start + len(probe)] == [
-        "  local named = { settings = 'settings', [lib.CONFIG] = lib.key('log', 'it\\'s key') }",
-        "  named.settings, named.key = named.CONFIG == lib.CONFIG, 1",
-        "  local listed = {",
-        "    key = 1,",
-        "    settings = lib.key,",
-        "  }",
-        "  lib.settings(named.key, listed)",
+        "  local named = { ['settings'] = 'settings', [lib.CONFIG] = entry('log', 'it\\'s key') }",
+        "  named.settings, named.CONFIG = named.CONFIG == lib.CONFIG, 1",
+        "  lib.settings(named.key, named)",
     ]
 
 
@@ -396,10 +314,7 @@ def test_a_fault_in_a_script_is_named_by_file_and_line(
 
 def test_error_in_generated_lua_names_the_line_of_the_library() -> None:
     assert LIBRARY.locate(2) == "line 2"
-    assert LIBRARY.locate(10**6) == "line 1000000"
-    generated = LIBRARY.text.splitlines().index("function use_state()") + 1
-    assert LIBRARY.locate(generated) == "composed:1"
-    assert LIBRARY.locate(generated - 1).startswith("lib/")
+    assert LIBRARY.locate(LINES.index("function use_state()") + 1) == "the composer:1"
 
 
 # calls

@@ -50,8 +50,7 @@ class Call(Generic[T]):
 @cache
 def _declared(op: str) -> tuple[tuple[str, ...], frozenset[str], int]:
     header = source(f"ops/{op}")
-    fixed = header.args[: -len(header.each)] if header.names_first_row else header.args
-    names = tuple(argument.name for argument in fixed)
+    names = tuple(argument.name for argument in header.args)
     return names, frozenset(names), len(header.each)
 
 

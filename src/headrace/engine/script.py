@@ -7,11 +7,12 @@ call. Names contain a hash of the text, so clients of different versions can sha
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from hashlib import sha1
 from typing import NamedTuple
 
-from headrace.engine.compose import SourceLine, compose, with_local_names
+from headrace.engine.compose import compose
 from headrace.engine.source import LuaFile, libraries, operations, source
 
 __all__ = ["LIBRARY", "Library", "Operation", "operations", "source"]
@@ -19,6 +20,7 @@ __all__ = ["LIBRARY", "Library", "Operation", "operations", "source"]
 # The name of a library begins with this prefix, followed by the hash.
 PREFIX = "headrace_"
 HASH_LENGTH = 12
+_ORIGIN = re.compile(r"-- from (.+)$")
 
 
 class Script(NamedTuple):
@@ -72,8 +74,9 @@ class Library:
 
     def locate(self, line: int) -> str:
         """Return the Lua file and line from which a line of the text comes."""
-        if 3 <= line < 3 + len(self._lines):
-            return "{}:{}".format(*self._lines[line - 3][1])
+        for at, text in reversed([*enumerate(self.text.splitlines()[:line], 1)]):
+            if origin := _ORIGIN.search(text):
+                return f"{origin[1]}:{line - at}"
         return f"line {line}"
 
     @cached_property
@@ -84,15 +87,11 @@ class Library:
         return {op: Operation(names[op], names[op].encode(), scripts[flags[op]]) for op in flags}
 
     @cached_property
-    def _lines(self) -> list[SourceLine]:
+    def _body(self) -> str:
         return compose(
             {name: self._source(f"lib/{name}") for name in libraries()},
             {op: self._source(f"ops/{op}") for op in operations()},
         )
-
-    @cached_property
-    def _body(self) -> str:
-        return with_local_names("\n".join(line for line, _ in self._lines)) + "\n"
 
     def _script(self, flags: tuple[str, ...]) -> Script:
         # A script without flags runs until its first command that the server refuses.
@@ -100,7 +99,7 @@ class Library:
         text = (
             f"{first}\nlocal registered = {{}} "
             "local function register(name, _, callback) registered[name] = callback end\n"
-            f"{self._body}return registered[table.remove(ARGV)](KEYS, ARGV)\n"
+            f"{self._body}\nreturn registered[table.remove(ARGV)](KEYS, ARGV)\n"
         )
         return Script(text, _sha(text).encode(), "no-writes" in flags)
 

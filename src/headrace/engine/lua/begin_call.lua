@@ -16,3 +16,20 @@ end
 local function may_change_jobs()
   return redis.acl_check_cmd('DEL', shard)
 end
+
+local function refused_user(operation)
+  return redis.error_reply('NOPERM ' .. operation .. ' needs the permissions of a worker')
+end
+
+-- The kinds of arguments. `name:flag` in the header of an operation is the variable `flag(argument)`.
+local function flag(argument)
+  return argument == '1'
+end
+
+local function optional(argument)
+  return string.sub(argument, 1, 1) == '=' and string.sub(argument, 2) or nil
+end
+
+local function packed(argument)
+  return argument ~= '' and cmsgpack.unpack(argument) or nil
+end

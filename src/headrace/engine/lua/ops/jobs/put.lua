@@ -5,7 +5,7 @@
 -- `on_exists` decides what happens if a job exists. Either the existing job is moved to this queue or
 -- replaced, or the new job is refused or created under its spare id.
 --
--- args   queue options:packed id data
+-- args   queue options:packed
 -- each   id data
 -- role   producer
 -- uses   plain_put job_records put_general write_back
@@ -15,7 +15,9 @@
 
 local made, left
 if not options or are_plain(options) then
-  if is_batch then
+  local next_row = each()
+  local id, data = next_row()
+  if next_row() then
     made, left = put_plain_jobs(queue, each, options)
   else
     made, left = put_plain_job(queue, id, data, options)
