@@ -138,17 +138,30 @@ local function plain_rows(rows)
   return ids, payloads
 end
 
+-- Return a packed value without its last bytes.
+local function without_end(packed, bytes)
+  return string.sub(packed, 1, -1 - bytes)
+end
+
 -- Return the keys and records of jobs, and their scores and members in the queue.
-local function pack_plain_jobs(queue, ids, payloads, priority, retries, begins, ends)
-  local jobs, places = {}, {}
-  -- Records are packed by hand, so that the parts that all records share are packed only once.
+local function pack_plain_jobs(queue, ids, payloads, priority, score, retries, begins, ends)
+  local jobs, places, headers = {}, {}, {}
+  -- Packing a value takes longer than joining strings. So parts that several jobs share are packed only once: the
+  -- fields before and after `seq`, the first bytes of the numbers `seq`, and the headers of payloads of one length.
   local before_seq, after_seq = begins .. cmsgpack.pack(queue, priority), cmsgpack.pack(now, retries)
+  local record_begins, member_begins
   for i = 1, #ids do
-    local seq = number + i
-    jobs[2 * i - 1] = job_prefix .. ids[i]
-    jobs[2 * i] = before_seq .. cmsgpack.pack(seq) .. after_seq .. cmsgpack.pack(payloads[i]) .. ends
-    places[2 * i - 1] = priority
-    places[2 * i] = numbered(seq, ids[i])
+    local id, data, seq = ids[i], payloads[i], number + i
+    if i == 1 or seq % 128 == 0 then
+      record_begins = before_seq .. without_end(cmsgpack.pack(seq), 1)
+      member_begins = without_end(numbered(seq, ''), 1)
+    end
+    local last_byte, size = string.char(seq % 256), #data
+    headers[size] = headers[size] or without_end(cmsgpack.pack(data), size)
+    jobs[2 * i - 1] = job_prefix .. id
+    jobs[2 * i] = record_begins .. last_byte .. after_seq .. headers[size] .. data .. ends
+    places[2 * i - 1] = score
+    places[2 * i] = member_begins .. last_byte .. id
   end
   return jobs, places
 end
@@ -173,9 +186,10 @@ local function put_plain_jobs(queue, rows, options)
   local priority, score, tags, job_key, more = 0, '0', nil, nil, nil
   if options then
     priority, retries, tags, job_key, more = option_values(options, retries)
-    score = priority
+    score = priority % 1 == 0 and string.format('%d', priority) or priority
   end
-  local jobs, places = pack_plain_jobs(queue, ids, payloads, priority, retries, record_ends(retries, tags, job_key))
+  local begins, ends = record_ends(retries, tags, job_key)
+  local jobs, places = pack_plain_jobs(queue, ids, payloads, priority, score, retries, begins, ends)
   if redis.call('MSETNX', unpack(jobs)) == 0 then
     return nil
   end
