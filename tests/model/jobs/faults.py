@@ -18,8 +18,8 @@ ORDER = [
     Fault(
         "a plain batch is not ordered by sequence number",
         "lib/plain_put",
-        "places[2 * i] = numbered(seq,",
-        "places[2 * i] = numbered(0,",
+        "places[2 * i] = member_begins .. last_byte",
+        "places[2 * i] = member_begins .. '0'",
     ),
     Fault(
         "a plain single put is not ordered by sequence number",
@@ -479,8 +479,26 @@ NOTICES = [
     Fault(
         "a plain batch is listed without its priority",
         "lib/plain_put",
-        "places[2 * i - 1] = priority",
-        "places[2 * i - 1] = 0",
+        "places[2 * i - 1] = score",
+        "places[2 * i - 1] = '0'",
+    ),
+    Fault(
+        "a batch packs only its first number",
+        "lib/plain_put",
+        "if i == 1 or seq % 128 == 0 then",
+        "if i == 1 then",
+    ),
+    Fault(
+        "a batch packs only numbers of two bytes anew",
+        "lib/plain_put",
+        "seq % 128 == 0",
+        "seq % 256 == 0",
+    ),
+    Fault(
+        "payloads of a batch have one header",
+        "lib/plain_put",
+        "string.char(seq % 256), #data",
+        "string.char(seq % 256), #payloads[1]",
     ),
     Fault(
         "a put that arrives late hands over a job that a worker holds",

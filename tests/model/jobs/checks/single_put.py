@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace import Client, Queue
+from headrace.engine import keys
 from headrace.engine.call import Call, build, packed
 from headrace.operations.popping import pop_call
 from headrace.operations.putting import put_call
@@ -19,6 +20,10 @@ from tests.support.dump import Content, dump
 
 # Once per 1024 events, the general path checks whether the log must be trimmed.
 EDGE = 1024
+
+# Around these numbers and sizes, the packed form of a number or of a payload changes.
+NUMBERS = (2**7, 2**8, 2**16, 2**32)
+SIZES = (0, 31, 32, 33, 32, 255, 256, 1024)
 
 Prepare = Callable[[Client, Queue, Clock], object]
 
@@ -117,6 +122,25 @@ def options_equal_the_general_path(url: str, swaps: dict[str, str]) -> None:
             assert _after(url, swaps, calls, prepare) == general
 
 
+def batches_equal_the_general_path(url: str, swaps: dict[str, str]) -> None:
+    """Raise unless a batch leaves the keys of the general path around the edges of packed forms."""
+    rows = [(f"job {n}", b"x" * size) for n, size in enumerate(SIZES)]
+    for number in NUMBERS:
+        for options in ({}, {"priority": 5, "tags": ["mail"], "key": "customer"}):
+            batch, before = put_call("mail", rows, options), next_number(number - len(SIZES) // 2)
+            general = _after(url, {**swaps, **GENERAL_PATH}, [batch], before)
+            assert _after(url, swaps, [batch], before) == general
+
+
+def next_number(number: int) -> Prepare:
+    """Return a step that gives the next event this number."""
+
+    def prepare(hr: Client, _queue: Queue, _clock: Clock) -> None:
+        hr.core.transport.send([(0, ("HSET", hr.core.key(0, keys.LOG), "number", number - 1))])
+
+    return prepare
+
+
 def without_payloads(_hr: Client, queue: Queue, _clock: Clock) -> None:
     queue.configure(event_data=0, retries=4)
 
@@ -157,6 +181,7 @@ def single_puts_equal_a_bulk_put(url: str, swaps: dict[str, str]) -> None:
     for case in CASES:
         equals_the_general_path(url, swaps, case)
     options_equal_the_general_path(url, swaps)
+    batches_equal_the_general_path(url, swaps)
     for check in (takes_up_an_offer, changes_nothing_if_the_job_exists):
         client, clock = opened(url, swaps)
         with client:
