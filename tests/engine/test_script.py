@@ -52,12 +52,12 @@ local function sorted() end
 def test_a_header_declares_arguments_libraries_and_refusals() -> None:
     header = source("ops/sort", HEADER)
 
-    assert header.args == (Argument("queue", ""), Argument("count", "int"))
-    assert header.each == (
+    assert header.args == [Argument("queue", ""), Argument("count", "int")]
+    assert header.each == [
         Argument("id", ""),
         Argument("data", "optional"),
         Argument("options", "packed"),
-    )
+    ]
     assert header.uses == ("keys", "now", "events")
     assert header.flags == ("allow-oom",)
     assert header.errors == ("NOT_FOUND", "WRONG_STATE")

@@ -41,8 +41,8 @@ class LuaFile(NamedTuple):
     text: str
     # The text without comments. Each line has the same number as in the text.
     code: str
-    args: tuple[Argument, ...]
-    each: tuple[Argument, ...]
+    args: list[Argument]
+    each: list[Argument]
     uses: tuple[str, ...]
     errors: tuple[str, ...]
     flags: tuple[str, ...]
@@ -84,20 +84,10 @@ def source(name: str, text: str | None = None) -> LuaFile:
     header = defaultdict[str, tuple[str, ...]](tuple)
     for field, words in _DECLARES.findall(text.partition("\n\n")[0]):
         header[field] += tuple(words.split())
-    args, each = (
-        tuple(Argument(*word.split(":")) for word in header[field]) for field in ("args", "each")
-    )
-    return LuaFile(
-        name=path,
-        text=text,
-        code=_COMMENT.sub("", text),
-        args=args,
-        each=each,
-        uses=header["uses"],
-        errors=header["error"],
-        flags=header["flags"],
-        role="observer" if "no-writes" in header["flags"] else "".join(header["role"]) or "worker",
-    )
+    args, each = ([Argument(*word.split(":")) for word in header[key]] for key in ("args", "each"))
+    uses, errors, flags = (header[key] for key in ("uses", "error", "flags"))
+    role = "observer" if "no-writes" in flags else "".join(header["role"]) or "worker"
+    return LuaFile(path, text, _COMMENT.sub("", text), args, each, uses, errors, flags, role)
 
 
 def operations() -> list[str]:
