@@ -68,6 +68,18 @@ def test_a_header_declares_arguments_libraries_and_refusals() -> None:
     assert "call_arguments[at], optional(call_arguments[at + 1]), packed(" in header.each_text()
 
 
+@pytest.mark.parametrize(
+    ("args", "fixed"),
+    [("queue id data", ["queue"]), ("queue id data next_id", ["queue"]), ("queue", ["queue"])],
+)
+def test_arguments_named_like_those_of_each_are_values_of_the_first_rows(
+    args: str, fixed: list[str]
+) -> None:
+    header = source("ops/sort", f"-- sort: x\n-- args   {args}\n-- each   id data\n\n")
+    assert header.fixed == fixed
+    assert "at = 1 return function() at = at + 2 if" in header.each_text()
+
+
 def test_a_header_without_arguments_defines_none() -> None:
     header = source("ops/sort", "-- sort: x\n\n")
     assert (header.arguments_text(), header.each_text()) == ("", "")

@@ -50,7 +50,7 @@ class Call(Generic[T]):
 @cache
 def _declared(op: str) -> tuple[tuple[str, ...], frozenset[str], int]:
     header = source(f"ops/{op}")
-    names = tuple(argument.name for argument in header.args)
+    names = tuple(header.fixed)
     return names, frozenset(names), len(header.each)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from headrace.errors import InvalidArgument
 
 Span = float | int | timedelta
-# "aof", or the number of replicas that must have a call; 0 means no wait.
+# "aof", or the number of replicas that must have stored a call; 0 means no wait.
 Durability = Literal["aof"] | int
 
 LATEST_YEAR = 3000

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,9 +50,15 @@ class LuaFile(NamedTuple):
     # The role with the fewest permissions that may call this operation.
     role: str
 
+    @property
+    def fixed(self) -> list[str]:
+        """The names of the arguments before the rows; later `args` name values of the rows."""
+        of_rows = {one.name for one in self.each}
+        return [*takewhile(lambda name: name not in of_rows, (one.name for one in self.args))]
+
     def each_text(self) -> str:
         """Return the Lua text that defines the iterator `each` over the rows of the call."""
-        step, first = len(self.each), _FIRST_NAMED + len(self.args)
+        step, first = len(self.each), _FIRST_NAMED + len(self.fixed)
         reads = (one.read(f"at + {i}" if i else "at") for i, one in enumerate(self.each))
         return (
             f"local function each() local at = {first - step} return function() at = at + {step} "

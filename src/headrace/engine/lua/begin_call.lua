@@ -11,8 +11,8 @@ local function begin_call(keys, arguments)
   end
 end
 
--- Return whether the user may change jobs, and not only add jobs or read: only such a user may run DEL. If
--- the server refused a command halfway, the earlier writes would remain, so operations check this first.
+-- Return whether the user may change jobs. A user who may only add or read jobs may not run DEL. Operations check
+-- this permission before they write, because the writes before a refused command would remain.
 local function may_change_jobs()
   return redis.acl_check_cmd('DEL', shard)
 end
@@ -21,7 +21,8 @@ local function refused_user(operation)
   return redis.error_reply('NOPERM ' .. operation .. ' needs the permissions of a worker')
 end
 
--- The kinds of arguments. `name:flag` in the header of an operation is the variable `flag(argument)`.
+-- The functions below read arguments by their kind. For example, `cascade:flag` in the header of an operation
+-- defines the variable `cascade` as flag(argument).
 local function flag(argument)
   return argument == '1'
 end

@@ -10,7 +10,8 @@
 -- of new entries.
 local number, first_number, stamp, entry_prefix
 
--- Prepare to append events. A caller that has read the end of the log passes it.
+-- Prepare to append events. A caller that has already read the number and the time at the end of the log passes
+-- both.
 local function open_log(last_number, last_stamp)
   if not last_number then
     last_number, last_stamp = unpack(redis.call('HMGET', LOG, 'number', 'stamp'))

@@ -7,7 +7,7 @@
 
 local loaded_jobs, changed_jobs, deleted_ids, packed_ahead = {}, {}, {}, {}
 
--- The user may only add jobs. The commands for this cannot change a job that exists.
+-- Whether the user may only add jobs. A call of such a user runs only commands that cannot change an existing job.
 local adds_only = false
 
 local function only_add_jobs()

@@ -12,8 +12,8 @@ local function entry_id(ms, event_number)
   return string.format('%.0f-%.0f', ms, event_number)
 end
 
--- Return the id of one log entry in a range, or nil if the range is empty. With XRANGE, it is the
--- oldest entry, with XREVRANGE the newest.
+-- Return the id of one log entry in a range, or nil if the range is empty. XRANGE finds the oldest entry, and
+-- XREVRANGE finds the newest entry.
 local function entry_at(command, from, to)
   local found = redis.call(command, EVENTS, from, to, 'COUNT', 1)[1]
   return found and found[1]

@@ -4,7 +4,7 @@
 --
 -- uses   keys
 
--- Each of these is nil until a call needs it.
+-- Each of these variables is nil until the call collects the first message of its kind.
 local woken, due_soon, messages, finished_ids
 
 local function wake(queue, jobs)

@@ -11,8 +11,8 @@ local function keep_result(job, result, alone)
   end
 end
 
--- Return the state of a job, whether it has a result, the result and the data, and the job if it has a
--- result.
+-- Return the state of a job, whether the job has a result, the result and the data. Also return the job if the
+-- job has a result.
 local function stored_result(id)
   local job = read_job(id)
   local value = job and redis.call('GET', key('result', id))

@@ -23,7 +23,7 @@ local function read_settings(queue)
   return found
 end
 
--- The settings that this call has read. A short path does not use them, because it keeps no state.
+-- The settings that this call has read. A short path keeps no state, so it reads only single settings.
 local queue_settings = {}
 
 local function settings(queue)

@@ -28,10 +28,11 @@ local function first_score(where)
   return tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or math.huge)
 end
 
--- Return the time when something of a queue is due that a pop does first. The ingress list is due at once.
+-- Return the time of the earliest work that a pop does before it hands out jobs: expired sessions and leases, due
+-- jobs and schedules. An ingress list that has elements is due at once.
 local function first_due(queue)
   local due = math.min(first_score(SESSIONS), first_score(key('running', queue)))
-  -- Most queues have none of these keys.
+  -- Most queues have none of these keys, so one command is enough.
   if redis.call('EXISTS', key('scheduled', queue), key('schedules', queue), key('ingress', queue)) > 0 then
     if redis.call('EXISTS', key('ingress', queue)) == 1 then
       return 0

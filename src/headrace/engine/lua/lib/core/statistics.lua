@@ -45,8 +45,8 @@ local function count_on_day(queue, what, times)
   redis.call('HINCRBY', key('stats', day), what, times)
 end
 
--- Count times in bins, by whole seconds. Names of bins are made later, because most times of a call have the
--- same bin.
+-- Count times in bins. The times are already counted by whole seconds, so the name of a bin is made only once for
+-- all times of the same second.
 local function write_histogram(where, series, by_seconds)
   local bins = {}
   for seconds, times in pairs(by_seconds) do

@@ -3,7 +3,7 @@
 -- uses   lanes keys now settings job_records sorted_sets job_states events observations books
 -- uses   job_finished lane_access cancel_and_expire
 
--- The arguments of the pop, and the jobs that it has handed out.
+-- The arguments of the pop, and the jobs that this call has handed out.
 local pop_queue, pop_worker, pop_secret, pop_deadline
 local granted = {}
 

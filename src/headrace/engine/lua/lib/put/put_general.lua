@@ -34,7 +34,7 @@ end
 local function put_general(queue, options, each)
   put_nonce, put_policy, put_is_repeated, put_checks_cycles = options.nonce or '', options.on_exists or '', again, true
   local others = options.others
-  -- The jobs do not have these options.
+  -- These are options of the call, not of the jobs.
   options.nonce, options.on_exists, options.others = nil, nil, nil
   local shared = next(options) and options or nil
   read_jobs(ids_of(each))

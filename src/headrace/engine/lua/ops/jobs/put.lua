@@ -1,11 +1,12 @@
 -- put: create jobs. `options` contains the options of all jobs, and options of the call. If any job has a spare
--- id or options of its own, the option `others` contains a spare id and options for each job.
+-- id or options of its own, the option `others` contains a spare id and options for each job. The arguments `id`
+-- and `data` are those of the first job, and `next_id` is nil if the call puts only one job.
 -- The option `nonce` distinguishes a repeated call from a new call. A call without a nonce has only new ids,
 -- so if a job exists, an earlier attempt of this call has created it. In a call with a nonce, the option
 -- `on_exists` decides what happens if a job exists. Either the existing job is moved to this queue or
 -- replaced, or the new job is refused or created under its spare id.
 --
--- args   queue options:packed
+-- args   queue options:packed id data next_id
 -- each   id data
 -- role   producer
 -- uses   plain_put job_records put_general write_back
@@ -15,9 +16,7 @@
 
 local made, left
 if not options or are_plain(options) then
-  local next_row = each()
-  local id, data = next_row()
-  if next_row() then
+  if next_id then
     made, left = put_plain_jobs(queue, each, options)
   else
     made, left = put_plain_job(queue, id, data, options)
