@@ -326,7 +326,7 @@ def test_a_fault_in_a_script_is_named_by_file_and_line(
 
 def test_error_in_generated_lua_names_the_line_of_the_library() -> None:
     assert LIBRARY.locate(2) == "line 2"
-    assert LIBRARY.locate(LINES.index("function use_state()") + 1) == "the composer:1"
+    assert LIBRARY.locate(LINES.index("function use_state()") + 1) == "compose.py:1"
 
 
 # calls

@@ -58,7 +58,7 @@ def compose(libraries: LuaFiles, operations: LuaFiles) -> str:
         rest = _LOCAL.sub("", _STATE.sub("", _compiled(file.code)))
         texts += [f"-- from {file.name}", qualified(rest, imports)]
     keys = (f"{name} = shard .. '{key}'" for name, key in lua_keys().items())
-    texts += ["-- from the composer", "function use_state()"]
+    texts += ["-- from compose.py", "function use_state()"]
     texts += [line if "=" in line else f"{line} = nil" for line in state]
     texts += ["end", "function lib.set_keys()", qualified("\n".join(keys), {"keys"}), "end"]
     for op, file in operations.items():

@@ -20,7 +20,7 @@ __all__ = ["LIBRARY", "Library", "Operation", "operations", "source"]
 # The name of a library begins with this prefix, followed by the hash.
 PREFIX = "headrace_"
 HASH_LENGTH = 12
-_ORIGIN = re.compile(r"-- from (.+)$")
+_ORIGIN = re.compile(r"-- from (\S+)$")
 
 
 class Script(NamedTuple):
