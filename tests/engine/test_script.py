@@ -211,7 +211,7 @@ def test_state_is_set_by_use_state_and_nowhere_else() -> None:
     ("op", "opening"),
     [
         ("config_set", []),
-        ("stats", ["now = lib.current_time()"]),
+        ("day_totals", ["now = lib.current_time()"]),
         ("cancel", ["now = lib.current_time()", "use_state()"]),
     ],
     ids=["neither", "the clock", "the clock and state"],
