@@ -19,7 +19,7 @@ from headrace.engine.compose import LuaFiles, defined
 from headrace.engine.script import LIBRARY
 from headrace.engine.source import LuaFile, libraries, operations, source
 
-GLOBALS = ("redis", "cmsgpack", "cjson", "struct")
+GLOBALS = ("redis", "cmsgpack", "cjson", "struct", "KEYS", "ARGV")
 # 431: a file may have a local variable named like a library name that it does not import.
 # 532: the composer sets state without a value to nil, `lib.a, lib.b = nil`.
 IGNORED = ("431", "532")

@@ -80,9 +80,13 @@ def test_arguments_named_like_those_of_each_are_values_of_the_first_rows(
     assert "at = 1 return function() at = at + 2 if" in header.each_text()
 
 
-def test_a_header_without_arguments_defines_none() -> None:
-    header = source("ops/sort", "-- sort: x\n\n")
-    assert (header.arguments_text(), header.each_text()) == ("", "")
+@pytest.mark.parametrize("op", operations())
+def test_only_declared_arguments_are_defined(op: str) -> None:
+    file, [first, *_] = source(f"ops/{op}"), section(op)
+    assert ("local function each()" in first) == bool(file.each)
+    assert (re.search(r"local [a-z_, ]+ = [a-z(]*call_arguments", first) is not None) == bool(
+        file.args
+    )
 
 
 def test_every_kind_of_argument_is_a_function_that_every_call_has() -> None:

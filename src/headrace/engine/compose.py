@@ -35,9 +35,9 @@ _LOCAL_NAMES = 170
 
 
 def compose(libraries: LuaFiles, operations: LuaFiles) -> str:
-    """Return the text that registers all operations.
+    """Return the text that registers all operations as functions, or runs one as a script.
 
-    The text calls `register(name, flags, callback)`, which the caller defines before the text. A
+    The caller defines the variable `function_prefix` before the text; a script has no prefix. A
     comment `-- from <file>` is above the lines of each Lua file.
     """
     exports = {name: defined(file) for name, file in libraries.items()}
@@ -48,7 +48,9 @@ def compose(libraries: LuaFiles, operations: LuaFiles) -> str:
 
     def qualified(text: str, imports: set[str]) -> str:
         fields = set().union(*(exports[name] for name in imports)) - local
-        return _NAME_OR_STRING.sub(lambda found: "lib." * (found[0] in fields) + found[0], text)
+        return _NAME_OR_STRING.sub(
+            lambda found: f"lib.{found[0]}" if found[0] in fields else found[0], text
+        )
 
     texts = [f"local {', '.join(sorted(local))} -- from begin_call.lua", source("begin_call").code]
     state = list[str]()
@@ -66,8 +68,9 @@ def compose(libraries: LuaFiles, operations: LuaFiles) -> str:
         uses_state = any(_STATE.search(libraries[name].code) for name in imports)
         opening = " ".join(_opening(op, file, uses_time="now" in imports, uses_state=uses_state))
         body = qualified(_compiled(file.code), set(file.uses))
-        texts += [f"{qualified(opening, imports)} -- from {file.name}", body, "end) end"]
-    return "\n".join(texts)
+        texts += [f"do {qualified(opening, imports)} -- from {file.name}", body, "end) end"]
+    call = "return registered[table.remove(ARGV)](KEYS, ARGV)"
+    return "\n".join([*texts, f"if not function_prefix then {call} end"])
 
 
 def defined(file: LuaFile) -> set[str]:
@@ -89,7 +92,9 @@ def _opening(op: str, file: LuaFile, *, uses_time: bool, uses_state: bool) -> It
 
     An operation with a short path calls `use_state` itself, because the short path uses no state.
     """
-    yield f"do {file.each_text()} register('{op}', {{{', '.join(map(repr, file.flags))}}},"
+    if file.each:
+        yield file.each_text()
+    yield f"register('{op}', {{{', '.join(map(repr, file.flags))}}},"
     yield "function(KEYS, ARGV) begin_call(KEYS, ARGV)"
     if file.role == "worker":
         yield f"if not may_change_jobs() then return refused_user('{op}') end"
@@ -97,7 +102,8 @@ def _opening(op: str, file: LuaFile, *, uses_time: bool, uses_state: bool) -> It
         yield "now = current_time()"
     if uses_state and "use_state()" not in file.code:
         yield "use_state()"
-    yield file.arguments_text()
+    if file.args:
+        yield file.arguments_text()
 
 
 def _compiled(code: str) -> str:

@@ -65,12 +65,7 @@ class Library:
     @cached_property
     def text(self) -> str:
         """The text for FUNCTION LOAD."""
-        return (
-            f"#!lua name={self.name}\n"
-            "local function register(name, flags, callback) redis.register_function({"
-            f"function_name = '{self.name}_' .. name, callback = callback, flags = flags }}) end\n"
-            f"{self._body}"
-        )
+        return f"#!lua name={self.name}\nlocal function_prefix = '{self.name}_'\n{self._body}"
 
     def locate(self, line: int) -> str:
         """Return the Lua file and line from which a line of the text comes."""
@@ -96,11 +91,7 @@ class Library:
     def _script(self, flags: tuple[str, ...]) -> Script:
         # A script without flags runs until its first command that the server refuses.
         first = f"#!lua flags={','.join(flags)}" if flags else ""
-        text = (
-            f"{first}\nlocal registered = {{}} "
-            "local function register(name, _, callback) registered[name] = callback end\n"
-            f"{self._body}\nreturn registered[table.remove(ARGV)](KEYS, ARGV)\n"
-        )
+        text = f"{first}\nlocal function_prefix\n{self._body}"
         return Script(text, _sha(text).encode(), "no-writes" in flags)
 
     def _source(self, name: str) -> LuaFile:

@@ -63,13 +63,12 @@ class LuaFile(NamedTuple):
         return (
             f"local function each() local at = {first - step} return function() at = at + {step} "
             f"if at <= #call_arguments then return {', '.join(reads)} end end end"
-        ) * bool(self.each)
+        )
 
     def arguments_text(self) -> str:
         """Return the Lua text that defines the arguments."""
         reads = (one.read(str(place)) for place, one in enumerate(self.args, _FIRST_NAMED))
-        names = ", ".join(one.name for one in self.args)
-        return f"local {names} = {', '.join(reads)}" * bool(names)
+        return f"local {', '.join(one.name for one in self.args)} = {', '.join(reads)}"
 
 
 @cache

@@ -19,9 +19,6 @@ MINUTE = timedelta(minutes=1)
 # The table of UTC offsets starts this long before the given time.
 LOOKS_BACK = timedelta(days=700)
 
-# Lua code that stores the function of the only operation in a variable.
-CALLS_ONE = "local times local function register(_, _, callback) times = callback end"
-
 TIMES = source(
     "ops/times",
     """-- times: the times after a moment, and those up to it.
@@ -50,7 +47,7 @@ return { after, before }
 def script(swaps: dict[str, str] | None = None) -> str:
     """Return the text of a script that finds times, with swapped files if a fault is planted."""
     files = {name: source(f"lib/{name}", (swaps or {}).get(name)) for name in ("cron", "keys")}
-    return "\n".join((CALLS_ONE, compose(files, {"times": TIMES}), "return times(KEYS, ARGV)"))
+    return f"local function_prefix\n{compose(files, {'times': TIMES})}"
 
 
 def ms_of(at: datetime) -> int:
@@ -63,7 +60,7 @@ def times(
     """Return `count` times after a timestamp, and `count` at or before it, newest first."""
     table = pack(offsets(ZoneInfo(zone), ms_of(at - LOOKS_BACK)))
     rule = parse(expression).packed()
-    reply: Any = server.eval(text, 1, "", "0", rule, table, str(ms_of(at)), str(count))
+    reply: Any = server.eval(text, 1, "", "0", rule, table, str(ms_of(at)), str(count), "times")
     return [moment(found) for found in reply[0]], [moment(found) for found in reply[1]]
 
 

@@ -11,6 +11,18 @@ local function begin_call(keys, arguments)
   end
 end
 
+-- Register an operation: as a function of the server, or in a table if the library runs as a script. A script has no
+-- function_prefix.
+local registered = {}
+
+local function register(name, flags, callback)
+  if function_prefix then
+    redis.register_function({ function_name = function_prefix .. name, flags = flags, callback = callback })
+  else
+    registered[name] = callback
+  end
+end
+
 -- Return whether the user may change jobs. A user who may only add or read jobs may not run DEL. Operations check
 -- this permission before they write, because the writes before a refused command would remain.
 local function may_change_jobs()
