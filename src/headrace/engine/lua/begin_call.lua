@@ -1,7 +1,9 @@
--- begin_call: the variables of every call. Before the body of an operation, each call runs this function.
+-- begin_call: the variables of every call, and the functions that the composer uses in operations. The composer puts
+-- this file before all other files.
 
 local lib, shard, call_arguments, again, now, redis_call, use_state = {}
 
+-- Each call runs this function before the body of its operation.
 local function begin_call(keys, arguments)
   -- The server defines redis.call only while a function runs.
   call_arguments, again, redis_call = arguments, arguments[1] == '1', redis.call
