@@ -100,6 +100,8 @@ def _opening(op: str, file: LuaFile, *, uses_time: bool, uses_state: bool) -> It
         yield f"if not may_change_jobs() then return refused_user('{op}') end"
     if uses_time:
         yield "now = current_time()"
+        if file.role != "observer":
+            yield "note_call()"
     if uses_state and "use_state()" not in file.code:
         yield "use_state()"
     if file.args:

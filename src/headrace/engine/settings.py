@@ -100,6 +100,12 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             "the maximum number of events kept on a shard for a lake that has not archived them",
             namespace_only=True,
         ),
+        "grace": Setting(
+            "span",
+            15,
+            "how long a worker may take to return after an outage of the server",
+            namespace_only=True,
+        ),
     }
 )
 

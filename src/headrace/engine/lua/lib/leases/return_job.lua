@@ -14,12 +14,22 @@ local function return_job(job, kind, position, delay, more, failure, message, da
   enqueue(job, delay)
 end
 
+local function end_lease(job)
+  notify_worker(job, 'lost')
+  job.token = ''
+end
+
+-- Take a job from a worker that did not cause the loss. The job loses no retry.
+local function take_back(job, reason)
+  end_lease(job)
+  return_job(job, 'lost', 'front', 0, { 'reason', reason })
+end
+
 -- Take a job from a worker that died or whose lease expired. The job loses one retry. A job that has no
 -- retries left fails, so that a job that kills its workers is not retried forever.
 local function reclaim_job(job, reason)
-  notify_worker(job, 'lost')
   local holder = job.worker
-  job.token = ''
+  end_lease(job)
   observe(job.queue, 'retries')
   if job.retries and job.remaining <= 0 then
     fail_job(job, 'retries exhausted',

@@ -2,12 +2,14 @@
 -- front of their queues, a bounded number per call. While the worker still holds jobs, the worker stays
 -- listed as dead, and the next call returns more jobs.
 --
--- uses   keys now settings job_records sorted_sets set_members
+-- uses   keys now settings job_records sorted_sets set_members outages
 
--- Return whether the session of a worker is alive and has this token.
+-- Return whether the session of a worker is alive and has this token. A session that expired while the
+-- server was away is alive until its grace is over.
 local function is_live_session(worker, token)
-  local ends = redis.call('ZSCORE', SESSIONS, worker)
-  return ends and tonumber(ends) > now and redis.call('HGET', key('session', worker), 'token') == token
+  local ends = tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0)
+  return redis.call('HGET', key('session', worker), 'token') == token
+    and (ends > now or grace_of(worker, ends) ~= nil)
 end
 
 local AT_MOST = 256

@@ -6,6 +6,7 @@
 -- args   queue worker secret count:int lease:int offer:int
 -- flags  allow-oom
 -- uses   keys now defaults setting_value short_path_enabled events short_path plain_pop pop_general write_back
+-- uses   outages
 -- reply  {milliseconds until something is due or -1, {id, payload with a key of its own, ...}, id, record, ...}
 -- error  SESSION_REQUIRED
 
@@ -44,6 +45,9 @@ if reply and (offer > 0 or idle_worker) then
 end
 local left = reply and end_short_path(queue)
 if reply and not left then
+  if #reply == 2 and not while_session then
+    reply[1] = ms_until_contact(reply[1])
+  end
   return reply
 end
 
@@ -54,4 +58,8 @@ if reply then
   return reply
 end
 open_log(number_before, stamp_before)
-return pop_general(queue, worker, secret, count, deadline)
+reply = pop_general(queue, worker, secret, count, deadline)
+if #reply == 2 and reply[1] ~= 0 and not while_session then
+  reply[1] = ms_until_contact(reply[1])
+end
+return reply

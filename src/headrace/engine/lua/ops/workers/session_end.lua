@@ -5,7 +5,7 @@
 --
 -- args   worker token
 -- flags  allow-oom
--- uses   keys sessions return_job notices write_back
+-- uses   keys sessions return_job write_back
 -- reply  1 if finished, 0 if the caller must call again, or a refusal
 -- error  SESSION_ENDED
 
@@ -17,8 +17,6 @@ local finished = end_session(worker, function(job)
   if token == '' then
     return reclaim_job(job, 'session ended')
   end
-  notify_worker(job, 'lost')
-  job.token = ''
-  return_job(job, 'lost', 'front', 0, { 'reason', 'session closed' })
+  take_back(job, 'session closed')
 end)
 return write_back(finished and 1 or 0)

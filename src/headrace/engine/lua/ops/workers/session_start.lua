@@ -1,12 +1,15 @@
 -- session_start: start the session of a worker. Jobs that an earlier session of the same worker still holds
--- are returned first, a bounded number per call. A session with a ttl of -1 never expires.
+-- are returned first, a bounded number per call. A worker that starts its session again with the same token
+-- keeps the leases that no other call has taken. A session with a ttl of -1 never expires.
 --
 -- args   worker token ttl:int about
 -- flags  allow-oom
 -- uses   keys now sorted_sets sessions return_job write_back
 -- reply  1 if started, 0 if the caller must call again
 
-if again and redis.call('HGET', key('session', worker), 'token') == token then
+local ends = ttl >= 0 and now + ttl or 'inf'
+if redis.call('HGET', key('session', worker), 'token') == token then
+  redis.call('ZADD', SESSIONS, ends, worker)
   return 1
 end
 if redis.call('ZSCORE', SESSIONS, worker) then
@@ -17,6 +20,6 @@ if redis.call('ZSCORE', SESSIONS, worker) then
     return write_back(0)
   end
 end
-zset_add(SESSIONS, worker, ttl >= 0 and now + ttl or 'inf')
+zset_add(SESSIONS, worker, ends)
 redis.call('HSET', key('session', worker), 'token', token, 'ttl', ttl, 'started', now, 'about', about)
 return write_back(1)

@@ -3,7 +3,7 @@
 --
 -- args   worker token queue
 -- flags  allow-oom
--- uses   keys sessions return_job notices write_back
+-- uses   keys sessions return_job write_back
 -- reply  1 if finished, 0 if the caller must call again, or a refusal
 -- error  SESSION_ENDED
 
@@ -13,8 +13,7 @@ end
 redis.call('ZREM', key('serves', worker), queue)
 local jobs, finished = jobs_held_by(worker, '[' .. queue .. '\0', '(' .. queue .. '\1')
 for _, job in ipairs(jobs) do
-  notify_worker(job, 'lost')
-  job.token = ''
+  end_lease(job)
   return_job(job, 'released', 'front', 0, { 'reason', 'unserved' })
 end
 return write_back(finished and 1 or 0)
