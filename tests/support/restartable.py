@@ -39,12 +39,23 @@ class Restartable:
         ]
         self._servers.enter_context(running_server(self._home, [*command, *options], self.path))
 
-    def kill(self) -> None:
-        with redis.Redis.from_url(self.url) as server:
-            pid = server.info("server")["process_id"]
+    def kill(self) -> Callable[[], None]:
+        """Kill the server; return a function that starts it again."""
+        pid = self._pid()
         os.kill(pid, signal.SIGKILL)
         until(lambda: gone(pid), "the server is dead")
         self.path.unlink()
+        return self.start
+
+    def stop(self) -> Callable[[], None]:
+        """Stop the server process without ending it; return a function that continues it."""
+        pid = self._pid()
+        os.kill(pid, signal.SIGSTOP)
+        return lambda: os.kill(pid, signal.SIGCONT)
+
+    def _pid(self) -> int:
+        with redis.Redis.from_url(self.url) as server:
+            return int(server.info("server")["process_id"])
 
 
 @contextmanager

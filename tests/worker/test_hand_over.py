@@ -48,7 +48,7 @@ async def test_idle_worker_gets_jobs_by_hand_over_and_releases_jobs_without_a_no
         # Simulate a job that was handed over to the worker and whose notice was lost.
         unnoticed = await client.queue("other").put("x")
         await client.queue("other").pop("w", lease=math.inf)
-        worker._suspect_unknown()
+        worker._groups[0].suspect_unknown()
         worker._wakeup.set()
         await until(waits_again)
         assert (await client.audit()).balanced
@@ -70,7 +70,7 @@ async def test_repeated_hand_over_notice_runs_the_job_once_and_broken_subscripti
     async with at_work(app, "mail") as (worker, client):
 
         async def is_subscribed() -> bool:
-            return worker._receives_notices()
+            return worker._groups[0].receives_notices()
 
         async def has_begun() -> bool:
             return runs == [job_id]
@@ -83,10 +83,10 @@ async def test_repeated_hand_over_notice_runs_the_job_once_and_broken_subscripti
         )[0]
         repeated = Popped(job_id, decode_record(packed), packed, b"")
         worker._take_hand_over(repeated)
-        assert worker._notices is not None
-        assert list(worker._notices.read("worker", b"\x93\xa6handed\xa1x\xa1\xff")) == []
-        worker._notices.subscription.lose(ConnectionError("cut"))
-        assert not worker._receives_notices()
+        assert worker._groups[0].notices is not None
+        assert list(worker._groups[0].notices.read("worker", b"\x93\xa6handed\xa1x\xa1\xff")) == []
+        worker._groups[0].notices.subscription.lose(ConnectionError("cut"))
+        assert not worker._groups[0].receives_notices()
         gate.set()
     assert runs == [job_id]
     app.close()

@@ -54,32 +54,42 @@ def put_jobs(site: Site) -> list[str]:
 
 
 @pytest.mark.slow
-def test_outage_longer_than_the_session_costs_no_job(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["killed", "stopped"])
+def test_outage_longer_than_the_session_costs_no_job_and_no_retry(
+    tmp_path: Path, kind: str
+) -> None:
     with restartable() as server, site_on(server.url, tmp_path) as site:
-        work = site.work("-c", "4", "--session", str(SESSION))
-        ended = site.put_many(2, "gate", name="away")
-        held = site.put_many(2, "gate", name="later")
-        site.wait_for_notes(4, "begun")
-        keep_server_down(site, server)
+        crew = [site.work("-c", "4", "--session", str(SESSION)) for _ in range(2)]
+        ended = site.put_many(4, "gate", name="away")
+        held = site.put_many(4, "gate", name="later")
+        site.wait_for_notes(8, "begun")
+        keep_server_away(site, server, kind)
         site.wait_for("complete", *ended)
         site.open_gate("later")
         site.wait_for("complete", *held)
-        assert_done_once(site, [*ended, *held], "begun")
-        assert "died" not in work.log()
+        assert_never_lost(site, [*ended, *held])
+        assert all("died" not in work.log() for work in crew)
         site.wait_for("complete", *site.put_many(20, "quick"))
 
 
-def keep_server_down(site: Site, server: Restartable) -> None:
-    """Keep the server down until the worker has noticed and jobs have finished."""
-    server.kill()
-    [work] = site.every
-    until(lambda: "cannot renew sessions" in work.log(), "the supervisor has noticed")
+def keep_server_away(site: Site, server: Restartable, kind: str) -> None:
+    """Keep the server away until the workers have noticed and jobs have finished."""
+    back = server.stop() if kind == "stopped" else server.kill()
+    noticed = "cannot renew sessions"
+    until(lambda: all(noticed in work.log() for work in site.every), "supervisors have noticed")
     site.open_gate("away")
-    site.wait_for_notes(2, "ended")
+    site.wait_for_notes(4, "ended")
     lapsed = time.monotonic() + 2 * SESSION
-    until(lambda: time.monotonic() > lapsed, "the session has expired")
-    server.start()
-    until(lambda: "session expired" in work.log(), "a new session has started")
+    until(lambda: time.monotonic() > lapsed, "the sessions have expired")
+    back()
+    until(lambda: all("answers again" in work.log() for work in site.every), "the server is back")
+
+
+def assert_never_lost(site: Site, ids: list[str]) -> None:
+    """Assert that no lease of these jobs was lost, no retry was spent, and no job ran twice."""
+    assert [event for event in site.hr.events(count=10_000) if event.kind == "lost"] == []
+    assert {(job.attempt, job.remaining) for job in site.hr.jobs(ids)} == {(1, 5)}
+    assert_done_once(site, ids, "begun")
 
 
 @pytest.mark.slow

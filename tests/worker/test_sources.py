@@ -39,11 +39,13 @@ def test_first_queue_is_popped_until_it_is_empty() -> None:
 def test_empty_queues_are_not_popped_before_a_job_is_due() -> None:
     sources = sources_of("mail,default")
     for due, longest in ((1.5, 1.5), (None, SAFETY_POLL)):
-        sources.wake_all()
+        sources.wake_all([0])
         while found := sources.next(1):
             sources.popped(found[0][0], 1, 0, due)
-        assert 0.5 * longest < sources.seconds_left() <= longest
-    sources.wake_all()
+        left = sources.seconds_left()
+        assert left is not None
+        assert 0.5 * longest < left <= longest
+    sources.wake_all([0])
     assert sources.seconds_left() == 0
 
 

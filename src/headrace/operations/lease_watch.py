@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from math import inf
 from typing import Protocol
 
@@ -63,9 +63,13 @@ def read_lease_notice(_channel: str, message: bytes) -> Iterable[LostLease]:
     return [(why, (job_id, token))]
 
 
-def find_lost_leases(core: Core, held_leases: LeaseRegistry) -> Operation[list[LostLease]]:
-    """Check all held leases on the server, and return the lost leases."""
+def find_lost_leases(
+    core: Core, held_leases: LeaseRegistry, shards: Container[int] | None = None
+) -> Operation[list[LostLease]]:
+    """Check all held leases on the server, and return the lost leases; or only on some shards."""
     proofs = held_leases.proofs()
+    if shards is not None:
+        proofs = [proof for proof in proofs if core.shard_of(proof[0]) in shards]
     answers = yield from in_batches(core, proofs, _check_call)
     return [
         (why, proof)

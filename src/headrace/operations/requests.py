@@ -58,8 +58,9 @@ LONGEST_PAUSE = 1.0
 class Retries:
     """The pauses between the retries of one request, for up to `retry_for` seconds in total."""
 
-    def __init__(self, core: Core) -> None:
-        self._deadline = time.monotonic() + core.retry_for
+    def __init__(self, core: Core, retry_for: float | None = None) -> None:
+        seconds = core.retry_for if retry_for is None else retry_for
+        self._deadline = time.monotonic() + seconds
         self._pause = RetryPause(FIRST_PAUSE, LONGEST_PAUSE)
 
     def pause(self, error: Exception, *, maybe_done: bool) -> Operation[None]:
@@ -82,11 +83,16 @@ def ask_all(core: Core, call: Call[T]) -> Operation[list[T]]:
 
 
 def ask(
-    core: Core, calls: Sequence[tuple[int, Call[T]]], *, part_done: bool = False
+    core: Core,
+    calls: Sequence[tuple[int, Call[T]]],
+    *,
+    part_done: bool = False,
+    repeat_all: bool = False,
 ) -> Operation[list[T]]:
     """Make calls, each on its shard, and return their decoded answers in order.
 
-    `part_done` means that the calls continue an operation that has already changed something.
+    `part_done` means that the calls continue an operation that has already changed something. With
+    `repeat_all`, every retry repeats all calls, also those that the server has answered.
 
     Raises ServerUnavailable if a call is refused or not answered in time, ScriptError if a script
     fails.
@@ -96,16 +102,30 @@ def ask(
     replies = yield Send([(shard, core.words(shard, call)) for shard, call in calls])
     for reply in replies:
         if isinstance(reply, Exception):
-            replies = yield from _recover(core, calls, replies, part_done=part_done)
+            replies = yield from _recover(
+                core, calls, replies, part_done=part_done, repeat_all=repeat_all
+            )
             break
     return [call.decode(reply) for (_, call), reply in zip(calls, replies, strict=True)]
 
 
-def ask_one(core: Core, shard: int, call: Call[T], *, again: bool = False) -> Operation[T]:
-    """Make one call and return its answer; set `again` if an earlier attempt may have succeeded."""
+def ask_one(
+    core: Core,
+    shard: int,
+    call: Call[T],
+    *,
+    again: bool = False,
+    retry_for: float | None = None,
+) -> Operation[T]:
+    """Make one call and return its answer; set `again` if an earlier attempt may have succeeded.
+
+    `retry_for` replaces the time in seconds for which the client retries calls.
+    """
     replies = yield Send([(shard, core.words(shard, call, again=again))])
     if isinstance(replies[0], Exception):
-        replies = yield from _recover(core, [(shard, call)], replies, maybe_done=again)
+        replies = yield from _recover(
+            core, [(shard, call)], replies, maybe_done=again, retry_for=retry_for
+        )
     return call.decode(replies[0])
 
 
@@ -116,9 +136,11 @@ def _recover(
     *,
     maybe_done: bool = False,
     part_done: bool = False,
+    repeat_all: bool = False,
+    retry_for: float | None = None,
 ) -> Operation[Any]:
     """Repeat failed calls until all succeed; raise ServerUnavailable after `retry_for` seconds."""
-    retries = Retries(core)
+    retries = Retries(core, retry_for)
     again = [maybe_done] * len(calls)
     loaded = False
     while unanswered := [i for i, reply in enumerate(replies) if isinstance(reply, Exception)]:
@@ -134,11 +156,13 @@ def _recover(
         if missing:
             yield from _load(core, missing)
             loaded = True
-        repeated = [(calls[i], again[i]) for i in unanswered]
+        repeated = range(len(calls)) if repeat_all else unanswered
         commands = [
-            (shard, core.words(shard, call, again=repeats)) for (shard, call), repeats in repeated
+            (shard, core.words(shard, call, again=again[i]))
+            for i in repeated
+            for shard, call in [calls[i]]
         ]
-        for i, reply in zip(unanswered, (yield Send(commands)), strict=True):
+        for i, reply in zip(repeated, (yield Send(commands)), strict=True):
             replies[i] = reply
     return replies
 

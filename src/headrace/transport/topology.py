@@ -41,6 +41,7 @@ class Topology(Generic[P]):
         self._pools: dict[Address, P] = {}
         self._ranges: list[tuple[int, int, Address]] = []
         self._moved: dict[int, Address] = {}
+        self._silent: set[Address] = set()
 
     def pool(self, address: Address) -> P:
         """Return the pool of a node."""
@@ -66,9 +67,20 @@ class Topology(Generic[P]):
         return self._seeds[0]
 
     def addresses(self) -> list[Address]:
-        """Return all known nodes of a Cluster; nodes that have just received a slot come first."""
+        """Return all known nodes of a Cluster.
+
+        Nodes that have just received a slot come first, and nodes that did not answer come last.
+        """
         known = [address for _, _, address in self._ranges]
-        return list(dict.fromkeys([*self._moved.values(), *known, *self._seeds]))
+        every = dict.fromkeys([*self._moved.values(), *known, *self._seeds])
+        return sorted(every, key=self._silent.__contains__)
+
+    def note_reachable(self, address: Address, reachable: bool) -> None:  # noqa: FBT001
+        """Record whether a node answered the last time."""
+        if reachable:
+            self._silent.discard(address)
+        else:
+            self._silent.add(address)
 
     def note_moved(self, moved: MovedError) -> None:
         """Record the new node of a slot from a MOVED reply."""

@@ -62,6 +62,10 @@ def _place(
             topology.note_moved(reply)
 
 
+def _answered(replies: list[Any]) -> bool:
+    return not isinstance(replies[-1], (Unreachable, *CONNECTION_ERRORS))
+
+
 def _packed(commands: Iterable[Words]) -> bytes:
     # Convert numbers here, because hiredis crashes if a signal handler raises an exception while
     # hiredis converts a number.
@@ -109,8 +113,14 @@ class Transport:
         replies: list[Any] = [None] * len(commands)
         for address, positions in _by_node(commands, self._topology.node_of).items():
             words = [commands[position][1] for position in positions]
-            _place(self._topology, replies, positions, self.exchange(address, words))
+            found = self.exchange(address, words)
+            self._topology.note_reachable(address, _answered(found))
+            _place(self._topology, replies, positions, found)
         return replies
+
+    def node_of(self, shard: int) -> Address:
+        """Return the node that has a shard."""
+        return self._topology.node_of(shard)
 
     def nodes(self) -> list[Address]:
         """Return every known node; a node with two names is listed under both names."""
@@ -207,6 +217,11 @@ class AsyncTransport:
         self._subscriptions: list[AsyncSubscription] = []
         self._held: set[AsyncSubscription] = set()
 
+    @property
+    def has_one_node(self) -> bool:
+        """Whether one server has all shards."""
+        return self._topology.single is not None
+
     async def send(self, commands: Sequence[Command]) -> list[Any]:
         """Send commands in order, one batch per node, and return one reply per command."""
         if self._topology.single is not None:
@@ -218,8 +233,9 @@ class AsyncTransport:
             for address, positions in grouped.items()
         ]
         answers = await asyncio.gather(*exchanges)
-        for positions, found in zip(grouped.values(), answers, strict=True):
-            _place(self._topology, replies, positions, found)
+        for address, found in zip(grouped, answers, strict=True):
+            self._topology.note_reachable(address, _answered(found))
+            _place(self._topology, replies, grouped[address], found)
         return replies
 
     async def refresh(self) -> None:

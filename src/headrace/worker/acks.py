@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,10 @@ class AckBuffer:
 
     def __bool__(self) -> bool:
         return bool(self._groups)
+
+    def waits_for(self, shards: Container[int]) -> bool:
+        """Return whether the buffer has outcomes for some of these shards."""
+        return any(shard in shards for shard, *_ in self._groups)
 
     def acknowledge(self, popped: Popped, outcome: Done | Failed | Snoozed) -> None:
         """Add the outcome of a run."""
@@ -69,9 +74,12 @@ class AckBuffer:
         """Return the ids of the jobs in the buffer."""
         return {popped.id for group in self._groups.values() for popped, _ in group}
 
-    def take(self) -> list[PendingAck]:
-        """Empty the buffer and return its contents as calls."""
+    def take(self, shards: Container[int] | None = None) -> list[PendingAck]:
+        """Remove the outcomes, or only those for these shards, and return them as calls."""
         groups, self._groups = self._groups, {}
+        if shards is not None:
+            self._groups = {key: group for key, group in groups.items() if key[0] not in shards}
+            groups = {key: group for key, group in groups.items() if key[0] in shards}
         size = self._core.limits.batch
         taken = []
         for (shard, kind, *options), group in groups.items():

@@ -7,7 +7,8 @@ references to these jobs. And the server can hand over jobs to a worker.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from headrace.client.client import AsyncClient, Client
 from headrace.client.lease import Lease
 from headrace.engine import keys
 from headrace.engine.record import decode_record, text_bytes
+from headrace.errors import ServerUnavailable
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.channel_listener import ListeningState
 from headrace.operations.core import Core
@@ -94,15 +96,16 @@ def worker_notices(
     sources: QueueSources,
     queues: Iterable[str],
     leases: WorkerLeases,
+    shards: Collection[int],
     on_hand_over: Callable[[Popped], None],
     on_gap: Callable[[], None],
 ) -> ListeningState[LostLease]:
     """Return the state of a subscription to the channels of the queues and of the worker.
 
-    The subscription covers every shard. `on_gap` is called when the worker may have missed notices.
-    In a missed notice, the server may have handed over a job that the worker does not know about.
+    The subscription covers these shards. `on_gap` is called when the worker may have missed
+    notices. In a missed notice, the server may have handed over a job that the worker does not know
+    about.
     """
-    shards = range(core.shards)
     work = {
         core.channel(shard, keys.queue_channel, queue): (queue, shard)
         for queue in queues
@@ -121,9 +124,9 @@ def worker_notices(
         return [WORK_NOTICE]
 
     def check() -> Operation[list[LostLease]]:
-        sources.wake_all()
+        sources.wake_all(shards)
         on_gap()
-        return [WORK_NOTICE, *(yield from find_lost_leases(core, leases))]
+        return [WORK_NOTICE, *(yield from find_lost_leases(core, leases, shards))]
 
     return ListeningState(core, [*work, *own], read, check, wait=CHECK_EVERY)
 
@@ -141,12 +144,13 @@ def read_hand_over(message: bytes) -> Popped | None:
     return Popped(job_id, record, text_bytes(packed), payload_of(record, b""))
 
 
-def held_jobs(core: Core, worker: str, known: set[str]) -> Operation[list[Popped]]:
-    """Return the jobs that a worker holds according to the server, except the known jobs.
+def held_jobs(
+    core: Core, worker: str, known: set[str], shards: Collection[int]
+) -> Operation[list[Popped]]:
+    """Return the jobs that a worker holds according to these shards, except the known jobs.
 
     The returned jobs have no payloads.
     """
-    shards = range(core.shards)
     lists = yield from raw(
         core, [(shard, ("ZRANGE", core.key(shard, keys.held(worker)), 0, -1)) for shard in shards]
     )
@@ -174,11 +178,13 @@ def end_dead_worker(client: Client, worker: str, started: set[str] | None) -> No
     """Release the jobs that a dead worker had not started, then end the worker's session.
 
     Each started job loses a retry, so that a poison job runs out of retries. If `started` is None,
-    all jobs count as started.
+    all jobs count as started. On an unreachable shard, the session expires instead.
     """
-    if started is not None:
-        held = drive(client.core.transport, held_jobs(client.core, worker, started))
-        client.leases.release([Lease(client.core, popped) for popped in held], position="front")
+    core = client.core
+    for shard in range(core.shards) if started is not None else ():
+        with suppress(ServerUnavailable):
+            held = drive(core.transport, held_jobs(core, worker, started or set(), [shard]))
+            client.leases.release([Lease(core, popped) for popped in held], position="front")
     client.workers.end(worker)
 
 

@@ -27,6 +27,7 @@ from headrace.worker.meter import Meter
 from headrace.worker.poison import StartedJobs
 from headrace.worker.settings import ServedQueue, WorkerSettings, load_app
 from headrace.worker.supervised_process import (
+    ANSWER_SECONDS,
     CANCEL_SECONDS,
     RELEASE_SECONDS,
     START,
@@ -192,6 +193,7 @@ class ProcessLifetime:
         self._stopping = False
         self._stop_received = False
         self._working: asyncio.Future[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
 
     async def work(self) -> None:
         """Work until every job has finished or is released, or the server stops answering."""
@@ -209,7 +211,9 @@ class ProcessLifetime:
         self._stopping = True
         self._set_session_started(started=False)
         self.worker.stop()
-        asyncio.get_running_loop().call_later(self._settings.drain, self._release_all)
+        loop = asyncio.get_running_loop()
+        loop.call_later(self._settings.drain, self._release_all)
+        self._ending = loop.create_task(self._give_up_after_drain())
 
     def read_supervisor(self, read_end: int) -> None:
         """Read a message from the supervisor; if the supervisor died, release all jobs and exit."""
@@ -232,18 +236,27 @@ class ProcessLifetime:
 
     def _release_all(self) -> None:
         self.worker.release_all()
-        if self._working is not None:
-            asyncio.get_running_loop().call_later(RELEASE_SECONDS, self._give_up)
+        asyncio.get_running_loop().call_later(RELEASE_SECONDS, self._give_up)
+
+    async def _give_up_after_drain(self) -> None:
+        """Exit if the server does not answer in time after the last job has finished."""
+        await self.worker.drained.wait()
+        await asyncio.sleep(ANSWER_SECONDS)
+        if self.worker.has_unsent():
+            await asyncio.sleep(RELEASE_SECONDS - ANSWER_SECONDS)
+        self._give_up()
 
     def _give_up(self) -> None:
-        """Exit if the server has not accepted the releases in time.
+        """Exit although the server has not accepted all outcomes.
 
-        The server redelivers the jobs when the session ends.
+        The server redelivers these jobs when the session ends.
         """
-        if self._working is not None and self._working.cancel():
+        if self._working is None or not self._working.cancel():
+            return
+        if self.worker.has_unsent():
             log_event(
                 logging.WARNING,
-                "server did not accept the releases in time; jobs return when the session ends",
+                "server did not accept the outcomes in time; jobs return when the session ends",
                 worker=self.worker.name,
             )
 

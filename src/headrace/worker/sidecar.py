@@ -23,13 +23,15 @@ from typing import IO, cast
 import msgspec
 
 from headrace.client.client import Client
-from headrace.client.session import Session
 from headrace.engine import keys
-from headrace.errors import HeadraceError, SessionEnded
+from headrace.errors import HeadraceError
+from headrace.operations import sessions
 from headrace.operations.requests import raw
+from headrace.operations.sessions import KeptSession
 from headrace.transport.drive import drive
 from headrace.worker.leases import RENEWALS, end_dead_worker
-from headrace.worker.supervised_process import connect_for_sessions, is_stopped, start_session
+from headrace.worker.session_keeper import SessionKeeper
+from headrace.worker.supervised_process import connect_for_sessions, is_stopped
 
 STARTED, WATCHED_ENDED = b"started\n", b"ended\n"
 
@@ -133,7 +135,8 @@ class Sidecar:
     def __init__(self, order: SidecarOrder) -> None:
         self._order = order
         self._client: Client | None = None
-        self._session: Session | None = None
+        self._keeper: SessionKeeper | None = None
+        self._session: KeptSession | None = None
         # None means that all jobs of the owner count as started.
         self._started_jobs: set[str] | None = None
         self._unread = b""
@@ -168,26 +171,28 @@ class Sidecar:
         return False
 
     def _keep(self) -> bool:
-        """Renew the session or start a new session; return False on failure."""
+        """Renew the session, or start it where it is not alive; return False on failure."""
         try:
-            if self._session is None:
-                self._start()
-            elif not is_stopped(self._order.owner):
-                self._session.renew()
+            if not is_stopped(self._order.owner):
+                self._renew()
             self._check_watched()
-        except HeadraceError as error:
-            if isinstance(error, SessionEnded):
-                self._session = None
+        except HeadraceError:
             self._trust_watch_at = time.monotonic() + GRACE_SECONDS
             return False
         return True
 
-    def _start(self) -> None:
+    def _renew(self) -> None:
         order = self._order
-        if self._client is None:
+        if self._client is None or self._keeper is None or self._session is None:
             self._client = connect_for_sessions(order.url, order.namespace)
-        self._session = start_session(self._client, order.worker, order.ttl, order.queues)
-        _write_stdout(STARTED)
+            self._keeper = SessionKeeper(self._client)
+            self._session = KeptSession(self._client.core, order.worker, order.ttl, order.queues)
+        was_started = bool(self._session.started)
+        _, failure = self._keeper.keep([self._session])
+        if self._session.started and not was_started:
+            _write_stdout(STARTED)
+        if failure is not None:
+            raise failure
 
     def _check_watched(self) -> None:
         if not self._order.watched or self._client is None or self._reported_end:
@@ -202,7 +207,7 @@ class Sidecar:
     def _end(self) -> None:
         if self._session is not None:
             with suppress(HeadraceError):
-                self._session.end()
+                drive(self._session.core.transport, sessions.end(self._session))
 
     def _end_as_dead(self) -> None:
         if self._client is not None and self._session is not None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from headrace.operations.popping import SAFETY_POLL, divide_evenly
 from headrace.worker.settings import ServedQueue
@@ -51,19 +53,26 @@ class QueueSources:
         """The number of queues times the number of shards."""
         return sum(map(len, self._by_queue.values()))
 
-    def next(self, room: int) -> list[tuple[QueueShard, int]]:
-        """Return pops from the first queue that may have jobs, divided among the queue's shards."""
+    def next(self, room: int, busy: Container[int] = ()) -> list[tuple[QueueShard, int]]:
+        """Return pops from the first queue that may have jobs, divided among the queue's shards.
+
+        Busy shards are left out.
+        """
         now = time.monotonic()
         for name in self._order():
-            ready = [source for source in self._by_queue[name] if source.pop_at <= now]
+            ready = [
+                source
+                for source in self._by_queue[name]
+                if source.pop_at <= now and source.shard not in busy
+            ]
             if ready:
                 random.shuffle(ready)
                 return divide_evenly(ready, room)
         return []
 
-    def along(self, room: int) -> list[tuple[QueueShard, int]]:
+    def along(self, room: int, busy: Container[int] = ()) -> list[tuple[QueueShard, int]]:
         """Return additional pops for a round trip, from the queues that the last pop emptied."""
-        dry = [source for all_ in self._by_queue.values() for source in all_ if source.pop_along]
+        dry = [source for source in self._idle(busy) if source.pop_along]
         return divide_evenly(dry, room) if dry else []
 
     def wake(self, queue: str, shard: int) -> None:
@@ -71,11 +80,11 @@ class QueueSources:
         if queue in self._by_queue:
             self._by_queue[queue][shard].pop_at = 0.0
 
-    def wake_all(self) -> None:
-        """Allow a pop from every queue, because the worker may have missed notices."""
+    def wake_all(self, shards: Iterable[int]) -> None:
+        """Allow a pop from every queue, because the worker may have missed notices of shards."""
         for sources in self._by_queue.values():
-            for source in sources:
-                source.pop_at = 0.0
+            for shard in shards:
+                sources[shard].pop_at = 0.0
 
     def popped(self, source: QueueShard, wanted: int, count: int, due: float | None) -> None:
         """Record how many jobs a pop returned, and in how many seconds the next job becomes due."""
@@ -84,10 +93,17 @@ class QueueSources:
             pause = SAFETY_POLL if due is None else min(due, SAFETY_POLL)
             source.pop_at = time.monotonic() + pause
 
-    def seconds_left(self) -> float:
-        """Return the seconds until the next pop is due if no notice arrives."""
-        earliest = min(source.pop_at for all_ in self._by_queue.values() for source in all_)
-        return max(0.0, earliest - time.monotonic())
+    def seconds_left(self, busy: Container[int] = ()) -> float | None:
+        """Return the seconds until the next pop is due if no notice arrives.
+
+        Return None if all shards are busy.
+        """
+        earliest = min((source.pop_at for source in self._idle(busy)), default=None)
+        return None if earliest is None else max(0.0, earliest - time.monotonic())
+
+    def _idle(self, busy: Container[int]) -> list[QueueShard]:
+        every = chain.from_iterable(self._by_queue.values())
+        return [source for source in every if source.shard not in busy]
 
     def _order(self) -> list[str]:
         if not self._weighted:

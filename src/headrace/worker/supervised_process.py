@@ -14,7 +14,8 @@ import msgspec
 
 from headrace.client import connect as connecting
 from headrace.client.client import Client
-from headrace.client.session import Session
+from headrace.operations.core import Core
+from headrace.operations.sessions import KeptSession
 from headrace.worker.poison import StartedJobs
 
 # Messages from the supervisor. START means that the session has started. STOP tells the process to
@@ -22,9 +23,10 @@ from headrace.worker.poison import StartedJobs
 # exit.
 START, STOP = b"!", b"."
 
-# At shutdown, a process waits up to RELEASE_SECONDS until the server accepts its releases, and up
-# to CANCEL_SECONDS until its cancelled tasks end.
-RELEASE_SECONDS, CANCEL_SECONDS = 5.0, 1.0
+# At shutdown, a process waits up to RELEASE_SECONDS until the server accepts its outcomes, up to
+# ANSWER_SECONDS for the answer to a last pop, and up to CANCEL_SECONDS until its cancelled tasks
+# end.
+RELEASE_SECONDS, ANSWER_SECONDS, CANCEL_SECONDS = 5.0, 1.0, 1.0
 # If a process takes this many seconds longer than its drain time, the supervisor kills the process.
 OVERTIME_SECONDS = RELEASE_SECONDS + CANCEL_SECONDS + 1.0
 CONNECT_SECONDS = 1.0
@@ -33,12 +35,21 @@ CONNECT_SECONDS = 1.0
 RETRY_FOR = 0.5
 
 
+# The URL and the namespace of an app.
+Place = tuple[str, str]
+
+
 class Hello(msgspec.Struct):
     """A process's first message to the supervisor: the process's server, namespace and queues."""
 
     url: str
     namespace: str
     queues: list[str]
+
+    @property
+    def place(self) -> Place:
+        """The server and the namespace."""
+        return self.url, self.namespace
 
     def __repr__(self) -> str:
         """Return a text without the URL, which may contain a password."""
@@ -51,14 +62,6 @@ def connect_for_sessions(url: str, namespace: str) -> Client:
         url or None, namespace, codec="raw", retry_for=RETRY_FOR, timeout=CONNECT_SECONDS
     )
     return connecting.connect(options)
-
-
-def start_session(client: Client, worker: str, ttl: float, queues: list[str]) -> Session:
-    """Start the session of a worker that serves these queues."""
-    session = client.session(worker, ttl=ttl)
-    for queue in queues:
-        session.serve(queue)
-    return session
 
 
 @dataclass(slots=True)
@@ -86,7 +89,8 @@ class ChildProcess:
         self.slot = slot
         self.started_jobs = started_jobs
         self.hello: Hello | None = None
-        self.session: Session | None = None
+        self.session: KeptSession | None = None
+        self.is_working = False
         self.started_at = time.monotonic()
         self.stops_sent = 0
         self.kill_at = math.inf
@@ -100,6 +104,13 @@ class ChildProcess:
             self.hello = msgspec.json.decode(self._unread, type=Hello)
             return True
         return False
+
+    def keep_session(self, core: Core, ttl: float) -> KeptSession:
+        """Return the session of the process; the session may not have started yet."""
+        if self.session is None:
+            queues = self.hello.queues if self.hello is not None else []
+            self.session = KeptSession(core, self.name, ttl, queues)
+        return self.session
 
     def send(self, message: bytes) -> None:
         """Send START or STOP to the process."""

@@ -15,6 +15,7 @@ import select
 import signal
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -22,23 +23,25 @@ from functools import partial
 from headrace.client.client import Client
 from headrace.engine.script import LIBRARY
 from headrace.errors import HeadraceError, SessionEnded
+from headrace.operations import sessions
 from headrace.operations.sessions import default_worker_name
 from headrace.retry_pause import RetryPause
+from headrace.transport.drive import drive
 from headrace.worker import process
-from headrace.worker.leases import end_dead_worker
+from headrace.worker.leases import RENEWALS, end_dead_worker
 from headrace.worker.logs import log_event
 from headrace.worker.meter import Meter
 from headrace.worker.poison import StartedJobs
 from headrace.worker.process import DRAINED, RECYCLED, SERVER_AWAY, UNUSABLE
+from headrace.worker.session_keeper import SessionKeeper
 from headrace.worker.settings import WorkerSettings
 from headrace.worker.supervised_process import (
     START,
     ChildProcess,
-    Hello,
     PipeEnds,
+    Place,
     connect_for_sessions,
     is_stopped,
-    start_session,
 )
 
 FIRST_PAUSE = 0.5
@@ -60,7 +63,8 @@ class Supervisor:
         self._settings = settings
         self._meter = meter
         self._children: dict[int, ChildProcess] = {}
-        self._clients: dict[tuple[str, str], Client] = {}
+        self._clients: dict[Place, Client] = {}
+        self._keepers: dict[Place, SessionKeeper] = {}
         self._stops_received = 0
         self._stops_logged = 0
         # An outage is logged once, not at every failed renewal.
@@ -192,14 +196,16 @@ class Supervisor:
         """End the session of an exited process, so that the server redelivers the jobs at once."""
         died = code not in (DRAINED, RECYCLED) and not child.killed
         if child.session is not None and child.hello is not None:
-            client = self._client(child.hello)
-            end = partial(end_dead_worker, client, child.name, child.started_jobs.ids())
-            self._try(end if died else child.session.end)
+            client = self._client(child.hello.place)
+            if died:
+                self._try(partial(end_dead_worker, client, child.name, child.started_jobs.ids()))
+            else:
+                self._try(partial(drive, client.core.transport, sessions.end(child.session)))
         if code == UNUSABLE and not self._ever_worked:
             self._exit_code = 1
             self._stops_received = max(1, self._stops_received)
         elif died and not self._stopping:
-            pause = self._start_pause if child.session is None else self._crash_pause
+            pause = self._crash_pause if child.is_working else self._start_pause
             if time.monotonic() - child.started_at >= LIVED_SECONDS:
                 pause.reset()
             seconds = pause.next_pause()
@@ -227,47 +233,54 @@ class Supervisor:
                 with suppress(BlockingIOError):
                     os.read(self._wake_read_end, 4096)
             elif by_pipe[number].read():
-                self._start_session(by_pipe[number])
-
-    def _start_session(self, child: ChildProcess) -> None:
-        hello = child.hello
-        if hello is None:
-            return
-
-        def start() -> None:
-            client = self._client(hello)
-            child.session = start_session(client, child.name, self._settings.ttl, hello.queues)
-            log_event(logging.INFO, "working", worker=child.name, queues=",".join(hello.queues))
-            self._ever_worked = True
-            child.send(START)
-
-        self._try(start)
+                self._keep_sessions([by_pipe[number]])
 
     def _renew(self) -> None:
         if time.monotonic() < self._renew_at:
             return
-        self._renew_at = time.monotonic() + self._settings.ttl / 3
-        for child in self._children.values():
-            if child.session is None:
-                self._start_session(child)
-            elif not is_stopped(child.pid):
-                self._try(child.session.renew, child)
+        self._renew_at = time.monotonic() + self._settings.ttl / RENEWALS
+        children = [child for child in self._children.values() if not is_stopped(child.pid)]
+        self._keep_sessions(children)
 
-    def _try(self, act: Callable[[], object], child: ChildProcess | None = None) -> None:
+    def _keep_sessions(self, children: list[ChildProcess]) -> None:
+        """Renew the sessions of children, and start the sessions that are not alive."""
+        by_place = defaultdict[Place, list[ChildProcess]](list)
+        for child in children:
+            if child.hello is not None:
+                by_place[child.hello.place].append(child)
+        for place, some in by_place.items():
+            self._try(partial(self._keep_at, place, some))
+
+    def _keep_at(self, place: Place, children: list[ChildProcess]) -> None:
+        client = self._client(place)
+        kept = [child.keep_session(client.core, self._settings.ttl) for child in children]
+        ended, failure = self._keepers[place].keep(kept)
+        for worker in sorted({session.worker for session in ended}):
+            log_event(logging.WARNING, "session expired; started a new one", worker=worker)
+        for child, session in zip(children, kept, strict=True):
+            if session.started and not child.is_working:
+                child.is_working = self._ever_worked = True
+                queues = ",".join(session.queues)
+                log_event(logging.INFO, "working", worker=child.name, queues=queues)
+                child.send(START)
+        if failure is not None:
+            raise failure
+
+    def _try(self, act: Callable[[], object]) -> None:
         try:
             act()
+            if not self._server_answers:
+                log_event(logging.INFO, "server answers again; renewed the sessions")
             self._server_answers = True
         except SessionEnded:
-            if child is not None:
-                log_event(logging.WARNING, "session expired; starting a new one", worker=child.name)
-                self._start_session(child)
+            pass
         except HeadraceError as error:
             if self._server_answers:
                 log_event(logging.WARNING, "cannot renew sessions; retrying", reason=error)
             self._server_answers = False
 
-    def _client(self, hello: Hello) -> Client:
-        place = (hello.url, hello.namespace)
+    def _client(self, place: Place) -> Client:
         if place not in self._clients:
             self._clients[place] = connect_for_sessions(*place)
+            self._keepers[place] = SessionKeeper(self._clients[place])
         return self._clients[place]

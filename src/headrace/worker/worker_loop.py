@@ -44,6 +44,7 @@ from headrace.worker.meter import Meter
 from headrace.worker.poison import StartedJobs, SuspectJobs, is_suspect
 from headrace.worker.runner import Runner
 from headrace.worker.settings import ServedQueue, WorkerSettings
+from headrace.worker.shard_groups import ShardGroup, shard_groups
 from headrace.worker.sources import PREFETCH_SECONDS, Prefetch, QueueShard, QueueSources
 from headrace.worker.task_call import Outcome, Run
 
@@ -56,6 +57,8 @@ SETTINGS_SECONDS = 6.0
 SETTINGS_AT_ONCE = 10
 # Prefetched jobs that wait longer than this many seconds are released to other workers.
 LONGEST_READY = 0.5
+
+Duty = Callable[[], Awaitable[None]]
 
 
 class WorkerLoop:
@@ -99,14 +102,15 @@ class WorkerLoop:
         self._wakeup = Wakeup()
         self._stopping = False
         self._starting = False
-        self._exchanging = False
+        self._groups = shard_groups(self._core)
+        # Set when the worker is stopping and has no more jobs to run.
+        self.drained = asyncio.Event()
         self._last_start = 0.0
         # Jobs start with these context variables. Otherwise a new job would inherit the context
         # variables of the finished job that made room for the new job.
         self._context = copy_context()
-        self._check_unknown = False
-        self._finished_meanwhile: set[str] | None = None
-        self._notices: ListeningState[LostLease] | None = None
+        self._lease_lengths: dict[str, float] = {}
+        self._failure: Exception | None = None
         self._pops = {
             (queue.name, offer): pop_call(client.queue(queue.name), name, 1, math.inf, offer)
             for queue in queues
@@ -115,7 +119,9 @@ class WorkerLoop:
 
     async def work(self) -> None:
         """Work until stop is called and every started job has finished or is released."""
-        duties = (self._listen, self._suspect_unknown_jobs, self._renew, self._shed)
+        duties: list[Duty] = [self._suspect_unknown_jobs, self._read_lease_lengths, self._shed]
+        for group in self._groups:
+            duties += [partial(self._listen, group), partial(self._renew, group)]
         background = [asyncio.create_task(self._keep_doing(duty)) for duty in duties]
         try:
             while not self._is_over():
@@ -123,14 +129,12 @@ class WorkerLoop:
                 self._start_ready()
                 if self._meter is not None:
                     self._meter.holding(len(self._runner.running), len(self._ready))
-                if self._check_unknown:
-                    await self._release_unknown()
-                pops = self._next_pops()
-                if (pops or self._acks) and not self._is_busy():
-                    await self._exchange(pops)
-                else:
+                if not await self._make_round_trips():
                     await self._pause()
+                if self._failure is not None:
+                    raise self._failure
         finally:
+            background += [group.task for group in self._groups if group.task is not None]
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
@@ -146,6 +150,7 @@ class WorkerLoop:
         # Some queues remove a job when the job is popped. Such jobs exist only in this process, so
         # this process still runs them.
         self._ready = deque(popped for popped in self._ready if not _has_lease(popped))
+        self._check_drained()
         self._wakeup.set()
 
     def release_all(self) -> None:
@@ -158,18 +163,72 @@ class WorkerLoop:
         for run in list(self._runner.running):
             self._runner.stop(run)
             self._release(run.popped)
+        self._check_drained()
         self._wakeup.set()
+
+    def has_unsent(self) -> bool:
+        """Return whether the server has not yet accepted the outcomes of all jobs."""
+        return bool(self._acks) or any(group.sends_acks for group in self._groups)
+
+    def _check_drained(self) -> None:
+        if self._stopping and not (self._runner.running or self._ready):
+            self.drained.set()
 
     # one iteration of the loop
 
     def _is_over(self) -> bool:
-        return self._stopping and not (self._runner.running or self._ready or self._acks)
+        return self._stopping and not (
+            self._runner.running or self._ready or self._acks or self._asked_shards()
+        )
+
+    def _asked_shards(self) -> frozenset[int]:
+        """Return the shards with a round trip under way."""
+        return frozenset[int]().union(*(group.shards for group in self._groups if group.is_asked))
+
+    async def _make_round_trips(self) -> bool:
+        """Make a round trip with each idle group that needs one; return False if none does.
+
+        With one group, there is nothing else to do until the round trip ends. With several groups,
+        the round trips are tasks, so that an unreachable shard does not delay the other shards.
+        """
+        is_busy = self._is_busy()
+        pops = [] if is_busy else self._next_pops()
+        made = False
+        for group in self._groups:
+            mine = [pop for pop in pops if pop[0].shard in group.shards]
+            acks = [] if is_busy or group.is_asked else self._acks.take(group.shards)
+            if group.is_asked or not (mine or acks or group.check_unknown):
+                continue
+            made = group.is_asked = True
+            group.requested, group.sends_acks = sum(count for _, count in mine), bool(acks)
+            if len(self._groups) == 1:
+                await self._make_round_trip(group, acks, mine)
+            else:
+                group.task = asyncio.create_task(self._make_round_trip(group, acks, mine))
+        return made
+
+    async def _make_round_trip(
+        self, group: ShardGroup, acks: list[PendingAck], pops: list[tuple[QueueShard, int]]
+    ) -> None:
+        try:
+            if group.check_unknown:
+                await self._release_unknown(group)
+            if acks or pops:
+                await self._exchange(group, acks, pops)
+        except Exception as error:  # noqa: BLE001 - the main loop raises it
+            self._failure = error
+        finally:
+            group.end_round_trip()
+            self._wakeup.set()
 
     def _next_pops(self) -> list[tuple[QueueShard, int]]:
         room = min(self._room(), self._prefetch.at_once())
         if room <= 0:
             return []
-        return self._sources.next(room) or (self._sources.along(room) if self._acks else [])
+        asked = self._asked_shards()
+        return self._sources.next(room, asked) or (
+            self._sources.along(room, asked) if self._acks else []
+        )
 
     def _is_busy(self) -> bool:
         """Return whether to delay the round trip in order to collect more acknowledgements.
@@ -185,33 +244,36 @@ class WorkerLoop:
     def _room(self) -> int:
         if self._stopping or self._suspects:
             return 0
-        held = len(self._runner.running) + len(self._ready)
+        requested = sum(group.requested for group in self._groups)
+        held = len(self._runner.running) + len(self._ready) + requested
         if self._suspects.careful:
             return 0 if held else 1
         return self._prefetch.capacity() - held
 
     async def _pause(self) -> None:
-        seconds = self._sources.seconds_left() if self._room() > 0 else None
-        if self._acks or self._ready:
+        asked = self._asked_shards()
+        seconds = self._sources.seconds_left(asked) if self._room() > 0 else None
+        if self._ready or self._acks.waits_for(set(range(self._core.shards)) - asked):
             seconds = PREFETCH_SECONDS
         await self._wakeup.wait(seconds)
 
-    async def _exchange(self, pops: list[tuple[QueueShard, int]]) -> None:
-        """Send the pending acknowledgements and pops in one round trip, and handle the replies."""
-        acks = self._acks.take()
+    async def _exchange(
+        self, group: ShardGroup, acks: list[PendingAck], pops: list[tuple[QueueShard, int]]
+    ) -> None:
+        """Send acknowledgements and pops in one round trip, and handle the replies."""
         calls: list[tuple[int, Call[Any]]] = [(ack.shard, ack.call) for ack in acks]
         # A pop that finds no job can ask the server to hand over the next job that is put. The
         # worker asks only if it receives notices and has room for one job from each shard of each
         # queue.
-        offers = self._receives_notices() and self._room() >= self._sources.count
+        room = self._room() + group.requested
+        offers = group.receives_notices() and room >= self._sources.count
         offer = SAFETY_POLL if offers else 0
         calls += [
             (source.shard, none_if_refused(self._pops[source.queue, offer](count)))
             for source, count in pops
         ]
-        self._exchanging = True
         replies = await self._confirmed_replies(calls)
-        self._exchanging = False
+        group.requested, group.sends_acks = 0, False
         for ack, answers in zip(acks, replies[: len(acks)], strict=True):
             self._acknowledged(ack, answers)
         without_session = False
@@ -254,22 +316,19 @@ class WorkerLoop:
         if self._stopping:
             self.stop()
 
-    def _suspect_unknown(self) -> None:
-        self._check_unknown = True
-
-    async def _release_unknown(self) -> None:
+    async def _release_unknown(self, group: ShardGroup) -> None:
         """Release jobs that the server handed over with a notice that never arrived."""
-        self._check_unknown = False
-        known = self._finished_meanwhile = {job_id for job_id, _ in self._leases.proofs()}
+        group.check_unknown = False
+        known = group.finished_meanwhile = {job_id for job_id, _ in self._leases.proofs()}
         known |= self._acks.ids()
-        operation = held_jobs(self._core, self.name, set(known))
+        operation = held_jobs(self._core, self.name, set(known), group.shards)
         for popped in await drive_async(self._core.transport, operation):
             # By now, `known` includes the jobs that finished during this call, and the leases
             # include the jobs that arrived during this call.
             if popped.id not in known and not self._leases.expects(_proof(popped)):
                 self._leases.ignore_later(_proof(popped), "released")
                 self._acks.release(popped)
-        self._finished_meanwhile = None
+        group.finished_meanwhile = None
 
     def _add_suspect(self, popped: Popped) -> None:
         if not self._suspects.careful:
@@ -305,7 +364,7 @@ class WorkerLoop:
             self._runner.start(self._ready.popleft())
         # A suspect may kill the process, and unsent acknowledgements would be lost. The suspect
         # therefore starts only after all acknowledgements are sent.
-        pending = self._runner.running or self._acks or self._exchanging
+        pending = self._runner.running or self._acks or self._asked_shards()
         if not pending and (suspect := self._suspects.start()):
             self._runner.start(suspect)
 
@@ -315,8 +374,9 @@ class WorkerLoop:
         self.jobs_finished += 1
         popped = run.popped
         self._suspects.forget(popped)
-        if self._finished_meanwhile is not None:
-            self._finished_meanwhile.add(popped.id)
+        for group in self._groups:
+            if group.finished_meanwhile is not None:
+                group.finished_meanwhile.add(popped.id)
         held = self._leases.remove(_proof(popped))
         if held:
             self._acks.acknowledge(popped, outcome)
@@ -325,6 +385,7 @@ class WorkerLoop:
             if self._meter is not None:
                 self._meter.finished(run, outcome, seconds)
         self._start_ready()
+        self._check_drained()
         self._wakeup.set()
 
     def _release(self, popped: Popped) -> None:
@@ -343,11 +404,12 @@ class WorkerLoop:
             if run.popped is popped:
                 self._runner.stop(run)
                 break
+        self._check_drained()
         self._wakeup.set()
 
     # background duties
 
-    async def _keep_doing(self, duty: Callable[[], Awaitable[None]]) -> None:
+    async def _keep_doing(self, duty: Duty) -> None:
         """Run a background duty, and restart it whenever it fails. Jobs run in the meantime."""
         while True:
             try:
@@ -381,27 +443,26 @@ class WorkerLoop:
         """Compare held jobs with the server's records regularly, because notices can be lost."""
         while True:
             await asyncio.sleep(CHECK_EVERY)
-            self._suspect_unknown()
+            for group in self._groups:
+                group.check_unknown = True
             self._wakeup.set()
 
-    async def _listen(self) -> None:
-        notices = self._notices = worker_notices(
+    async def _listen(self, group: ShardGroup) -> None:
+        notices = group.notices = worker_notices(
             self._core,
             self._sources,
             self._queue_names,
             self._leases,
+            group.shards,
             self._take_hand_over,
-            self._suspect_unknown,
+            group.suspect_unknown,
         )
         try:
-            await drive_async(self._core.transport, self._receive_notices(notices))
+            operation = self._receive_notices(notices, group.shards)
+            await drive_async(self._core.transport, operation)
         finally:
             if notices.subscription is not None:
                 await notices.subscription.end()
-
-    def _receives_notices(self) -> bool:
-        notices = self._notices
-        return notices is not None and notices.checked and not notices.subscription.broken
 
     def _on_notice(self, notices: ListeningState[LostLease], channel: str, message: bytes) -> bool:
         is_work = notices.read(channel, message) == [WORK_NOTICE]
@@ -424,7 +485,9 @@ class WorkerLoop:
         self._add_jobs([popped])
         self._start_ready()
 
-    def _receive_notices(self, notices: ListeningState[LostLease]) -> Operation[None]:
+    def _receive_notices(
+        self, notices: ListeningState[LostLease], shards: frozenset[int]
+    ) -> Operation[None]:
         yield from subscribe(notices)
         checked_at = time.monotonic()
         while not notices.ended:
@@ -436,24 +499,39 @@ class WorkerLoop:
             if time.monotonic() >= checked_at + CHECK_EVERY:
                 # Notices can be lost, so the worker also asks the server regularly for lost leases.
                 checked_at = time.monotonic()
-                for reason, proof in (yield from find_lost_leases(self._core, self._leases)):
+                lost = yield from find_lost_leases(self._core, self._leases, shards)
+                for reason, proof in lost:
                     self._leases.lose(reason, proof)
             self._wakeup.set()
 
-    async def _renew(self) -> None:
-        """Renew the leases of queues whose leases do not depend on the session.
+    async def _read_lease_lengths(self) -> None:
+        """Find the queues whose leases do not depend on the session.
 
         Queue settings can change at any time, so each round reads the settings of up to 10 queues.
         """
-        lengths: dict[str, float] = {}
         names = cycle(self._queue_names)
         while True:
             some = [next(names) for _ in range(min(len(self._queue_names), SETTINGS_AT_ONCE))]
             found = await lease_lengths(self._client, some)
-            lengths = {name: length for name, length in lengths.items() if name not in some} | found
-            held = [popped for popped in self._leases.jobs() if popped.record.queue in lengths]
+            for name in some:
+                self._lease_lengths.pop(name, None)
+            self._lease_lengths |= found
+            await asyncio.sleep(self._renewal_pause())
+
+    async def _renew(self, group: ShardGroup) -> None:
+        """Renew the leases of queues whose leases do not depend on the session."""
+        while True:
+            held = [
+                popped
+                for popped in self._leases.jobs()
+                if popped.record.queue in self._lease_lengths
+                and self._core.shard_of(popped.id) in group.shards
+            ]
             await drive_async(self._core.transport, renew_leases(self._core, held))
-            await asyncio.sleep(min([SETTINGS_SECONDS, *lengths.values()]) / RENEWALS)
+            await asyncio.sleep(self._renewal_pause())
+
+    def _renewal_pause(self) -> float:
+        return min([SETTINGS_SECONDS, *self._lease_lengths.values()]) / RENEWALS
 
 
 def _has_lease(popped: Popped) -> bool:

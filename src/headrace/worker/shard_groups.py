@@ -1,0 +1,55 @@
+"""Group the shards that a worker asks together in one round trip.
+
+Each node of a Cluster can become unreachable on its own, and so can a shard whose slot moves. A
+worker of a Cluster therefore asks each shard separately, and an unreachable shard delays no other.
+On one server, all shards share a round trip.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.operations.channel_listener import ListeningState
+from headrace.operations.core import Core
+from headrace.operations.lease_watch import LostLease
+
+
+@dataclass(slots=True, eq=False)
+class ShardGroup:
+    """The shards of one round trip, and the state of their round trip and subscription."""
+
+    shards: frozenset[int]
+    notices: ListeningState[LostLease] | None = None
+    # Whether a round trip is under way, its task if it has one, how many jobs it requests, and
+    # whether it carries acknowledgements.
+    is_asked: bool = False
+    task: asyncio.Task[None] | None = None
+    requested: int = 0
+    sends_acks: bool = False
+    # Whether the server may have handed over jobs that the worker does not know, and the jobs that
+    # finish while the worker searches for them.
+    check_unknown: bool = False
+    finished_meanwhile: set[str] | None = None
+
+    def suspect_unknown(self) -> None:
+        """Note that the worker may have missed a hand-over."""
+        self.check_unknown = True
+
+    def end_round_trip(self) -> None:
+        """Note that no round trip is under way."""
+        self.is_asked, self.task, self.requested, self.sends_acks = False, None, 0, False
+
+    def receives_notices(self) -> bool:
+        """Return whether the worker receives the notices of these shards."""
+        notices = self.notices
+        return notices is not None and notices.checked and not notices.subscription.broken
+
+
+def shard_groups(core: Core) -> list[ShardGroup]:
+    """Return the groups of the shards of a namespace."""
+    transport: Any = core.transport
+    if transport.has_one_node:
+        return [ShardGroup(frozenset(range(core.shards)))]
+    return [ShardGroup(frozenset([shard])) for shard in range(core.shards)]
