@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, cast
 
@@ -63,6 +64,27 @@ class Nodes:
         for port in (target, source, *self.by_port):
             self._ask(port, f"CLUSTER SETSLOT {slot} NODE {ids[target]}")
 
+    def stick(self, slot: int) -> Callable[[], None]:
+        """Begin to move a slot and move no key, so that no call succeeds; return how to go back."""
+        until(self._agree, "all nodes know the last move")
+        source = self.of(slot)
+        target = next(port for port in self.by_port if port != source)
+        for port, state, other in ((target, "IMPORTING", source), (source, "MIGRATING", target)):
+            other_id = self._ask(other, "CLUSTER MYID").decode()
+            self._ask(port, f"CLUSTER SETSLOT {slot} {state} {other_id}")
+
+        def unstick() -> None:
+            for port in (source, target):
+                self._ask(port, f"CLUSTER SETSLOT {slot} STABLE")
+
+        return unstick
+
+    def stop(self, port: int) -> Callable[[], None]:
+        """Stop a node without ending it; return a function that continues it."""
+        pid = self._pid(port)
+        os.kill(pid, signal.SIGSTOP)
+        return lambda: os.kill(pid, signal.SIGCONT)
+
     def _agree(self) -> bool:
         """Return whether all nodes agree on the epoch and the slots of every node."""
         return len({self._view(port) for port in self.by_port}) == 1
@@ -96,8 +118,10 @@ class Nodes:
         self._ask(replica, "CLUSTER FAILOVER TAKEOVER")
 
     def kill(self, port: int) -> None:
-        pid = int(self.by_port[port].info("server")["process_id"])
-        os.kill(pid, signal.SIGKILL)
+        os.kill(self._pid(port), signal.SIGKILL)
+
+    def _pid(self, port: int) -> int:
+        return int(self.by_port[port].info("server")["process_id"])
 
     def _ask(self, port: int, command: str) -> Any:
         return self._send(port, *command.split())

@@ -14,7 +14,7 @@ from tests.support.proxy import MOMENTS, way_to
 from tests.support.restartable import Restartable, restartable
 from tests.support.servers import until
 from tests.worker.support.site import Site, site_on
-from tests.worker.support.verify import assert_done_once
+from tests.worker.support.verify import assert_done_once, assert_never_lost
 
 JOBS = 1500
 RESTARTS = 3
@@ -83,13 +83,6 @@ def keep_server_away(site: Site, server: Restartable, kind: str) -> None:
     until(lambda: time.monotonic() > lapsed, "the sessions have expired")
     back()
     until(lambda: all("answers again" in work.log() for work in site.every), "the server is back")
-
-
-def assert_never_lost(site: Site, ids: list[str]) -> None:
-    """Assert that no lease of these jobs was lost, no retry was spent, and no job ran twice."""
-    assert [event for event in site.hr.events(count=10_000) if event.kind == "lost"] == []
-    assert {(job.attempt, job.remaining) for job in site.hr.jobs(ids)} == {(1, 5)}
-    assert_done_once(site, ids, "begun")
 
 
 @pytest.mark.slow

@@ -196,25 +196,26 @@ class WorkerLoop:
         made = False
         for group in self._groups:
             mine = [pop for pop in pops if pop[0].shard in group.shards]
-            acks = [] if is_busy or group.is_asked else self._acks.take(group.shards)
-            if group.is_asked or not (mine or acks or group.check_unknown):
+            exchanges = bool(mine) or (not is_busy and self._acks.waits_for(group.shards))
+            if group.is_asked or not (exchanges or group.check_unknown):
                 continue
             made = group.is_asked = True
-            group.requested, group.sends_acks = sum(count for _, count in mine), bool(acks)
+            group.requested = sum(count for _, count in mine)
+            round_trip = self._make_round_trip(group, mine, exchanges=exchanges)
             if len(self._groups) == 1:
-                await self._make_round_trip(group, acks, mine)
+                await round_trip
             else:
-                group.task = asyncio.create_task(self._make_round_trip(group, acks, mine))
+                group.task = asyncio.create_task(round_trip)
         return made
 
     async def _make_round_trip(
-        self, group: ShardGroup, acks: list[PendingAck], pops: list[tuple[QueueShard, int]]
+        self, group: ShardGroup, pops: list[tuple[QueueShard, int]], *, exchanges: bool
     ) -> None:
         try:
             if group.check_unknown:
                 await self._release_unknown(group)
-            if acks or pops:
-                await self._exchange(group, acks, pops)
+            if exchanges:
+                await self._exchange(group, pops)
         except Exception as error:  # noqa: BLE001 - the main loop raises it
             self._failure = error
         finally:
@@ -257,10 +258,10 @@ class WorkerLoop:
             seconds = PREFETCH_SECONDS
         await self._wakeup.wait(seconds)
 
-    async def _exchange(
-        self, group: ShardGroup, acks: list[PendingAck], pops: list[tuple[QueueShard, int]]
-    ) -> None:
+    async def _exchange(self, group: ShardGroup, pops: list[tuple[QueueShard, int]]) -> None:
         """Send acknowledgements and pops in one round trip, and handle the replies."""
+        acks = self._acks.take(group.shards)
+        group.sends_acks = bool(acks)
         calls: list[tuple[int, Call[Any]]] = [(ack.shard, ack.call) for ack in acks]
         # A pop that finds no job can ask the server to hand over the next job that is put. The
         # worker asks only if it receives notices and has room for one job from each shard of each

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from headrace import Event
@@ -47,3 +47,10 @@ def assert_done_once(site: Site, ids: Iterable[str], word: str = "ran") -> None:
         assert set(executed[job_id]) <= set(deliveries)
         assert history[-1].attempt in executed[job_id]
     assert site.hr.audit().problems == []
+
+
+def assert_never_lost(site: Site, ids: Sequence[str], word: str = "begun") -> None:
+    """Assert that no lease of these jobs was lost, no retry was spent, and no job ran twice."""
+    assert [event for event in site.hr.events(count=10_000) if event.kind == "lost"] == []
+    assert {(job.attempt, job.remaining) for job in site.hr.jobs(ids)} == {(1, 5)}
+    assert_done_once(site, ids, word)
