@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,10 +12,16 @@ from pathlib import Path
 
 import pytest
 
+import headrace
+from headrace import ServerUnavailable
+from headrace.engine.call import build
+from headrace.operations.requests import ask
+from headrace.transport.drive import drive
 from tests.support import servers
+from tests.support.clients import CLIENT_KINDS, got, opened
 from tests.support.cluster_nodes import Nodes, slot
 from tests.support.servers import until
-from tests.support.shards import ids_by_shard
+from tests.support.shards import ids_by_shard, one_for_each_shard, waiting_pop
 from tests.worker.support.site import Site, site_on
 from tests.worker.support.verify import assert_never_lost
 
@@ -60,6 +69,53 @@ def test_workers_run_the_jobs_of_the_other_shards(site: Site, nodes: Nodes, kind
     assert_never_lost(site, held)
     assert_never_lost(site, others, "ran")
     assert all("refused" not in work.log() for work in crew)
+
+
+@pytest.mark.parametrize("kind", CLIENT_KINDS)
+async def test_pop_returns_the_jobs_of_the_other_shards(
+    kind: str, own_cluster: str, nodes: Nodes
+) -> None:
+    name = f"stuck-{kind}-{os.urandom(4).hex()}"
+    with headrace.connect(own_cluster, namespace=name, shards=SHARDS) as calm:
+        ids = one_for_each_shard(calm)
+        async with opened(kind, own_cluster, namespace=name, library=None, retry_for=1) as hr:
+            calm.queue("mail").put_many([headrace.Put(1, id=job_id) for job_id in ids])
+            back = nodes.stick(slot(calm, 0))
+            try:
+                leases = await got(hr.queue("mail").pop("w", count=SHARDS))
+                assert {lease.id for lease in leases} == set(ids[1:])
+                waiting = asyncio.ensure_future(waiting_pop(hr))
+                await asyncio.sleep(0)
+                calm.queue("mail").put(2, id=f"{{{ids[3]}}}")
+                assert [lease.id for lease in await waiting] == [f"{{{ids[3]}}}"]
+                with pytest.raises(ServerUnavailable):
+                    await got(hr.queue("mail").pop("w", count=SHARDS))
+            finally:
+                back()
+            assert [lease.id for lease in await got(hr.queue("mail").pop("w"))] == ids[:1]
+
+
+async def test_session_that_ended_on_one_shard_starts_again_on_that_shard_alone(
+    own_cluster: str,
+) -> None:
+    name = f"session-{os.urandom(4).hex()}"
+    with headrace.connect(own_cluster, namespace=name, shards=SHARDS) as hr:
+        queue = hr.queue("mail")
+        queue.configure("task")
+        session = hr.session("w")
+        session.serve("mail")
+        ids = one_for_each_shard(hr)
+        queue.put_many([headrace.Put(1, id=job_id) for job_id in ids])
+        leases = queue.pop("w", count=SHARDS, lease=math.inf)
+        end = build("session_end", int, worker="w", token="")
+        assert drive(hr.core.transport, ask(hr.core, [(2, end)])) == [1]
+
+        assert session.renew() == 3
+
+        [returned] = queue.pop("w", count=SHARDS, lease=math.inf)
+        assert returned.id == ids[2]
+        held = [lease for lease in leases if lease.id != returned.id]
+        assert hr.leases.complete([*held, returned]) == ["complete"] * SHARDS
 
 
 @contextmanager

@@ -13,7 +13,13 @@ from headrace.operations.core import Core
 from headrace.operations.durability import confirmed
 from headrace.operations.finishing import complete_call, completions
 from headrace.operations.lease_watch import while_finishing
-from headrace.operations.popping import Handout, Popped, pop_after_housekeeping, pop_call
+from headrace.operations.popping import (
+    Handout,
+    Popped,
+    next_reachable_shard,
+    pop_after_housekeeping,
+    pop_call,
+)
 from headrace.operations.protocols import QueueLike
 from headrace.operations.requests import ask
 from headrace.transport.drive import Operation
@@ -50,8 +56,7 @@ def complete_and_pop(
         (shard, complete_call(core, [rows[i] for i in positions], None, 0))
         for shard, positions in batch
     ]
-    shard = core.next_shard
-    core.next_shard = (shard + 1) % core.shards
+    shard = next_reachable_shard(core)
     popped = Handout(None, [])
 
     def complete() -> Operation[list[Answer]]:

@@ -49,6 +49,8 @@ class Core:
         # The durabilities that the servers are known to support.
         self.supported: set[Durability] = set()
         self.next_shard = 0
+        # The shards that did not answer the last pop.
+        self.unreachable: set[int] = set()
         self.held_leases: list[HeldLeases] = []
         self.instance = uuid4().hex
         self._scripts_until = 0.0

@@ -6,7 +6,8 @@ import math
 import os
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from redis.exceptions import NoPermissionError
@@ -16,8 +17,9 @@ from headrace.engine.call import Call, build, is_refusal, refuse_pop
 from headrace.engine.check import PAGE, Span, milliseconds, text, whole
 from headrace.engine.record import Record, decode_record
 from headrace.errors import ServerUnavailable
+from headrace.operations.core import Core
 from headrace.operations.protocols import QueueLike
-from headrace.operations.requests import ask, ask_one, check_permission
+from headrace.operations.requests import Retries, ask_one, check_permission, is_transient
 from headrace.operations.values import Job, payload_of, read_job
 from headrace.transport.drive import Operation, Receive, Subscribe
 
@@ -27,6 +29,11 @@ T = TypeVar("T")
 MOST = 500
 # Seconds after which a waiting pop tries again, in case a message was lost.
 SAFETY_POLL = 5.0
+# Seconds after which a waiting pop tries again while it receives no messages.
+BROKEN_POLL = 0.1
+# Seconds for which a pop from several shards repeats a call to one shard. A broken connection is
+# replaced in this time, so that the repeated pop returns the jobs of the first one.
+RETRY_ONE_OF_MANY = 0.1
 # Special lease durations: the duration in the queue's settings, and the duration of the worker's
 # session.
 LEASE_OF_QUEUE = -1
@@ -43,10 +50,20 @@ class Popped(NamedTuple):
 
 
 class Handout(NamedTuple):
-    """The reply to one pop: the jobs, and the seconds until the next job is due, or None."""
+    """The reply to one pop: the jobs, and the seconds until the next job is due, or None.
+
+    A pop from several shards also says whether a shard answered, and the error of a shard that did
+    not answer.
+    """
 
     due: float | None
     jobs: list[Popped]
+    answered: bool = True
+    failure: ServerUnavailable | None = None
+
+
+# The pops whose replies were lost, by shard. A repeated pop returns the jobs of the lost pop.
+LostPops = dict[int, Call[Handout]]
 
 
 def pop(
@@ -60,24 +77,48 @@ def pop(
     """Pop up to `count` jobs; wait up to `wait` seconds for the first job; see Queue.pop."""
     make_call = pop_call(queue, worker, count, lease)
     deadline = _deadline(wait)
-    handout = yield from _pop_once(queue, make_call(count), make_call)
-    if handout.jobs or (deadline is not None and time.monotonic() >= deadline):
-        return handout.jobs
+    lost_pops: LostPops = {}
+    handout = yield from _pop_once(queue.core, make_call, count, lost_pops)
+    if not handout.jobs and (handout.failure is not None or deadline is None or _left(deadline)):
+        again = partial(_pop_once, queue.core, make_call, count, lost_pops)
+        handout = yield from _wait_for_jobs(queue, handout, again, deadline)
+    return handout.jobs
+
+
+def _wait_for_jobs(
+    queue: QueueLike,
+    handout: Handout,
+    pop_again: Callable[[], Operation[Handout]],
+    deadline: float | None,
+) -> Operation[Handout]:
+    """Repeat a pop that returned no jobs, until it returns jobs or the time is over.
+
+    Raises ServerUnavailable if no shard answers for `retry_for` seconds, or if a shard has not
+    answered when the time is over.
+    """
     core = queue.core
     channels = [core.channel(shard, keys.queue_channel, queue.name) for shard in range(core.shards)]
-    subscription = yield Subscribe(channels)
+    subscription = None
+    retries = Retries(core)
     while True:
-        check_permission(subscription)
-        if subscription.broken:
+        left = SAFETY_POLL if deadline is None else _left(deadline)
+        if handout.jobs or (not left and handout.failure is None):
+            return handout
+        failure = handout.failure
+        if failure is not None and not (
+            left and handout.answered and is_transient(failure.__cause__)
+        ):
+            yield from retries.pause_after(failure)
+        elif subscription is None or subscription.broken:
+            was_broken = subscription is not None
             subscription = yield Subscribe(channels)
-        handout = yield from _pop_once(queue, make_call(count), make_call)
-        left = SAFETY_POLL if deadline is None else deadline - time.monotonic()
-        if handout.jobs or left <= 0:
-            return handout.jobs
-        pauses = [left, SAFETY_POLL if not subscription.broken else 0.1]
-        if handout.due is not None:
-            pauses.append(handout.due)
-        yield Receive(subscription, max(0.001, min(pauses)))
+            check_permission(subscription)
+            if was_broken and subscription.broken:
+                yield Receive(subscription, max(0.001, min(left, BROKEN_POLL)))
+        else:
+            pauses = [left, SAFETY_POLL] + ([] if handout.due is None else [handout.due])
+            yield Receive(subscription, max(0.001, min(pauses)))
+        handout = yield from pop_again()
 
 
 def pop_call(queue: QueueLike, worker: str, count: int, lease: Span | None, offer: Span = 0) -> Any:
@@ -151,40 +192,75 @@ def _deadline(wait: Span | None) -> float | None:
     return None if wait is None else time.monotonic() + milliseconds("wait", wait) / 1000
 
 
-def _pop_once(queue: QueueLike, first_call: Call[Handout], make_call: Any) -> Operation[Handout]:
-    """Pop from one shard after the other; the first shard changes with every call."""
-    core = queue.core
-    count = int(first_call.args[3])
+def next_reachable_shard(core: Core) -> int:
+    """Return the shard whose turn it is, without the shards that did not answer the last pop."""
+    for _ in range(core.shards):
+        shard = core.next_shard
+        core.next_shard = (shard + 1) % core.shards
+        if shard not in core.unreachable:
+            break
+    return shard
+
+
+def _left(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())
+
+
+def _pop_once(core: Core, make_call: Any, count: int, lost_pops: LostPops) -> Operation[Handout]:
+    """Pop from one shard after the other; the first shard changes with every call.
+
+    Shards that were unreachable the last time come last, and only if the other shards have no job.
+    """
+    if core.shards == 1:
+        return (yield from pop_after_housekeeping(core, 0, make_call(count), make_call))
     start = core.next_shard
     core.next_shard = (start + 1) % core.shards
-    due: float | None = None
-    jobs: list[Popped] = []
-    for step in range(core.shards):
-        shard = (start + step) % core.shards
-        call = first_call if not jobs and step == 0 else make_call(count - len(jobs))
-        try:
-            handout = yield from pop_after_housekeeping(core, shard, call, make_call)
-        except ServerUnavailable:
-            if jobs:
-                break
-            raise
-        jobs += handout.jobs
-        if handout.due is not None:
-            due = handout.due if due is None else min(due, handout.due)
-        if len(jobs) >= count:
+    order = [(start + step) % core.shards for step in range(core.shards)]
+    found = Handout(None, [], answered=False)
+    for shard in sorted(order, key=core.unreachable.__contains__):
+        jobs = found.jobs
+        if len(jobs) >= count or (jobs and shard in core.unreachable):
             break
-    return Handout(due, jobs)
+        handout = yield from _pop_from(core, shard, make_call, count - len(jobs), lost_pops)
+        found = Handout(
+            min((due for due in (found.due, handout.due) if due is not None), default=None),
+            jobs + handout.jobs,
+            found.answered or handout.answered,
+            found.failure or handout.failure,
+        )
+    return found
+
+
+def _pop_from(
+    core: Core, shard: int, make_call: Any, count: int, lost_pops: LostPops
+) -> Operation[Handout]:
+    """Pop from one of several shards; if the shard does not answer, the handout has the error."""
+    lost = lost_pops.pop(shard, None)
+    call = lost or make_call(count)
+    try:
+        handout = yield from pop_after_housekeeping(
+            core, shard, call, make_call, again=lost is not None
+        )
+    except ServerUnavailable as error:
+        core.unreachable.add(shard)
+        if error.maybe_done:
+            lost_pops[shard] = call
+        return Handout(None, [], answered=False, failure=error)
+    core.unreachable.discard(shard)
+    return handout
 
 
 def pop_after_housekeeping(
-    core: Any, shard: int, call: Call[Handout], make_call: Any
+    core: Core, shard: int, call: Call[Handout], make_call: Any, *, again: bool = False
 ) -> Operation[Handout]:
     """Pop, and repeat the pop while the server does housekeeping instead of returning jobs."""
+    # One of several shards must not delay the others, so a failed call is repeated only briefly.
+    retry_for = None if core.shards == 1 else RETRY_ONE_OF_MANY
     while True:
-        [handout] = yield from ask(core, [(shard, call)])
+        handout = yield from ask_one(core, shard, call, again=again, retry_for=retry_for)
         if handout.jobs or handout.due != 0:
             return handout
-        call = make_call(int(call.args[3]))
+        call, again = make_call(int(call.args[3])), False
 
 
 def peek(queue: QueueLike, count: int = 1) -> Operation[list[Job]]:

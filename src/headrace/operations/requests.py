@@ -71,6 +71,14 @@ class Retries:
         yield Sleep(seconds * random.uniform(0.5, 1.5))  # noqa: S311 - only spreads the load
         yield Refresh()
 
+    def pause_after(self, failure: ServerUnavailable) -> Operation[None]:
+        """Sleep before the retry of a request that raised this exception, if a retry may help."""
+        cause = failure.__cause__
+        if not is_transient(cause):
+            raise failure
+        error = cause if isinstance(cause, Exception) else failure
+        yield from self.pause(error, maybe_done=failure.maybe_done)
+
 
 def unchanged(reply: Any) -> Any:
     """Return a reply unchanged; this is the decoder of calls whose replies need no decoding."""
@@ -181,7 +189,7 @@ def _is_maybe_done(error: Exception) -> bool:
     return isinstance(error, CONNECTION_ERRORS) and not isinstance(error, BusyLoadingError)
 
 
-def is_transient(error: Exception) -> bool:
+def is_transient(error: BaseException | None) -> bool:
     """Return whether a call that failed with this error may succeed if it is repeated."""
     if isinstance(error, Unreachable):
         error = error.cause
