@@ -17,6 +17,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import redis
+
 from headrace.errors import EmbeddedServerError
 from headrace.local_server import server_process
 from headrace.local_server.scratch import (
@@ -112,11 +114,21 @@ class Sentinel:
     primary: int
     replica: int
 
-    def kill_primary(self) -> None:
-        """End the first primary with kill -9."""
+    def primary_pid(self) -> int:
+        """Return the process id of the first primary."""
         found = server_process.ask((HOST, self.primary), "INFO", "server")
         pid = next(line for line in found.splitlines() if line.startswith("process_id:"))
-        os.kill(int(pid.partition(":")[2]), signal.SIGKILL)
+        return int(pid.partition(":")[2])
+
+    def has_promoted_replica(self) -> bool:
+        """Return whether the Sentinel names the replica as the primary."""
+        with redis.Redis(self.host, self.port, decode_responses=True) as watching:
+            found = watching.execute_command("SENTINEL MASTERS")
+        return self.replica in [int(master["port"]) for master in found.values()]
+
+    def kill_primary(self) -> None:
+        """End the first primary with kill -9."""
+        os.kill(self.primary_pid(), signal.SIGKILL)
         until(lambda: server_process.ping((HOST, self.primary)) is None, "the primary is dead")
 
 

@@ -8,6 +8,7 @@ of a call.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -15,8 +16,15 @@ from redis.asyncio.connection import Connection
 from redis.exceptions import InvalidResponse
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from headrace.transport.connection import closed_by_server
-from headrace.transport.redis_internals import INCOMPLETE, mark_closed, reply_reader, streams_of
+from headrace.transport.connection import SILENCE, closed_by_server, no_longer_primary
+from headrace.transport.redis_internals import (
+    INCOMPLETE,
+    is_watched_by_sentinel,
+    leads_to_primary_async,
+    mark_closed,
+    reply_reader,
+    streams_of,
+)
 
 # The maximum number of connections to one node. If all connections are in use, a call waits.
 MOST_IN_USE = 64
@@ -125,6 +133,21 @@ class AsyncNodeConnection(AsyncStream):
         self._timer: asyncio.TimerHandle | None = None
         self._unsent = 0
         self._is_moving = False
+        self._is_watched = False
+        self._answered_at = 0.0
+
+    async def open(self) -> None:
+        """Connect, unless the connection is open and leads to the primary."""
+        if self.is_open and self._is_watched and not await self._still_leads_to_primary():
+            self.close()
+        if self.is_open:
+            return
+        self._answered_at = time.monotonic()
+        await super().open()
+        self._is_watched = is_watched_by_sentinel(self._connection)
+        if self._is_watched and not await self._still_leads_to_primary():
+            self.close()
+            raise no_longer_primary()
 
     async def exchange(self, packed: bytes, count: int) -> list[Any]:
         """Send commands and return one reply per command; see NodeConnection.exchange."""
@@ -144,7 +167,19 @@ class AsyncNodeConnection(AsyncStream):
             self._timer.cancel()
             self._waiter = None
             replies, self._replies = self._replies, []
+        if self._is_watched and self.is_open and not await self._still_leads_to_primary():
+            # The calls may have been carried out, but their effect will be lost.
+            self.close()
+            return [no_longer_primary()] * count
         return replies + [self._error] * (count - len(replies))
+
+    async def _still_leads_to_primary(self) -> bool:
+        """Ask Sentinel whether the server is still the primary, but only after a silence."""
+        silence = time.monotonic() - self._answered_at
+        if silence > SILENCE and not await leads_to_primary_async(self._connection):
+            return False
+        self._answered_at = time.monotonic()
+        return True
 
     def data_received(self, data: bytes) -> None:
         """Record that replies are arriving, and parse the replies."""

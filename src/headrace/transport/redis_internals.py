@@ -14,6 +14,7 @@ from typing import Any, cast
 import hiredis
 from redis.asyncio.connection import Connection as AsyncRedisConnection
 from redis.connection import Connection as RedisConnection
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import InvalidResponse
 
 # The value that a reader returns if its buffer holds no complete reply.
@@ -40,6 +41,29 @@ def streams_of(
     """Return the asyncio streams of an open connection."""
     reader, writer = connection._reader, connection._writer  # noqa: SLF001
     return cast(asyncio.StreamReader, reader), cast(asyncio.StreamWriter, writer)
+
+
+def is_watched_by_sentinel(connection: RedisConnection | AsyncRedisConnection | None) -> bool:
+    """Return whether redis-py asks a Sentinel for the address of this connection."""
+    return hasattr(connection, "connection_pool")
+
+
+def leads_to_primary(connection: Any) -> bool:
+    """Ask Sentinel whether a connection leads to the primary; assume so if no Sentinel answers."""
+    try:
+        found = connection.connection_pool.get_master_address()
+    except RedisConnectionError:
+        return True
+    return bool(found == (connection.host, connection.port))
+
+
+async def leads_to_primary_async(connection: Any) -> bool:
+    """Ask Sentinel like `leads_to_primary`, for an asyncio connection."""
+    try:
+        found = await connection.connection_pool.get_master_address()
+    except RedisConnectionError:
+        return True
+    return bool(found == (connection.host, connection.port))
 
 
 def mark_closed(connection: AsyncRedisConnection) -> None:

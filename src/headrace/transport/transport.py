@@ -134,7 +134,7 @@ class Transport:
         # signal handler opens another connection.
         connection = connections.pop(address, None) or self._new_connection(address)
         try:
-            if connection.socket is None:
+            if connection.socket is None or connection.is_watched:
                 try:
                     connection.open()
                 except (*CONNECTION_ERRORS, RedisError) as error:
