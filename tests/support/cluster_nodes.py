@@ -115,6 +115,10 @@ class Nodes:
         """Kill a primary and let its replica take over."""
         self.kill(primary)
         del self.by_port[primary]
+        self.take_over(replica)
+
+    def take_over(self, replica: int) -> None:
+        """Make a replica the primary of its slots."""
         self._ask(replica, "CLUSTER FAILOVER TAKEOVER")
 
     def kill(self, port: int) -> None:

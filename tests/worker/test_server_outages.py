@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import signal
 import time
 from pathlib import Path
 
@@ -83,6 +84,34 @@ def keep_server_away(site: Site, server: Restartable, kind: str) -> None:
     until(lambda: time.monotonic() > lapsed, "the sessions have expired")
     back()
     until(lambda: all("answers again" in work.log() for work in site.every), "the server is back")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_outcome", [True, False])
+def test_stop_during_an_outage_does_not_wait_for_the_server(
+    tmp_path: Path, *, with_outcome: bool
+) -> None:
+    with restartable() as server, site_on(server.url, tmp_path) as site:
+        work = site.work("--session", str(SESSION))
+        until(lambda: "working" in work.log(), "the worker works")
+        if with_outcome:
+            job_id = site.put("gate", name="away")
+            site.wait_for_notes(1, "begun")
+        server.kill()
+        if with_outcome:
+            site.open_gate("away")
+            site.wait_for_notes(1, "ended")
+        began = time.monotonic()
+
+        work.signal(signal.SIGTERM)
+
+        assert work.exit_code() == 0
+        # The worker tries for 5 s to send an outcome, and for 1 s to get the reply to a pop.
+        assert time.monotonic() - began < (10 if with_outcome else 6)
+        server.start()
+        if with_outcome:
+            site.work()
+            site.wait_for("complete", job_id)
 
 
 @pytest.mark.slow
