@@ -18,6 +18,7 @@ from headrace.operations import popping
 from headrace.operations.requests import ask_one
 from headrace.testing import Clock, settable_clock
 from headrace.transport.drive import drive
+from tests.proof import proves
 from tests.support.jobs import found, ids, pop_one
 
 TTL = 3.0
@@ -75,6 +76,7 @@ def popped(hr: Client, queue: Queue, worker: str = "w1") -> tuple[Session, headr
     return session, pop_one(queue, worker, lease=math.inf)
 
 
+@proves("WL-07")
 @pytest.mark.parametrize("kind", ["restart", "silence"])
 @pytest.mark.parametrize("first_call", ["own", "pop", "sweep", "put", "peer"])
 def test_worker_that_returns_after_an_outage_keeps_its_job(
@@ -102,6 +104,7 @@ def test_worker_that_returns_after_an_outage_keeps_its_job(
     assert found(hr, lease.id).attempt == 1
 
 
+@proves("WL-07")
 @pytest.mark.parametrize("kind", ["restart", "silence"])
 def test_worker_that_does_not_return_loses_its_job_after_the_grace_but_no_retry(
     outages: Outages, hr: Client, queue: Queue, kind: str

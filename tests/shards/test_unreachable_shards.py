@@ -17,6 +17,7 @@ from headrace import ServerUnavailable
 from headrace.engine.call import build
 from headrace.operations.requests import ask
 from headrace.transport.drive import drive
+from tests.proof import proves
 from tests.support import servers
 from tests.support.clients import CLIENT_KINDS, got, opened
 from tests.support.cluster_nodes import Nodes, slot
@@ -51,6 +52,7 @@ def site(own_cluster: str, tmp_path: Path) -> Iterator[Site]:
         yield found
 
 
+@proves("WL-08")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["stuck slot", "stopped node"])
 def test_workers_run_the_jobs_of_the_other_shards(site: Site, nodes: Nodes, kind: str) -> None:
@@ -95,6 +97,7 @@ async def test_pop_returns_the_jobs_of_the_other_shards(
             assert [lease.id for lease in await got(hr.queue("mail").pop("w"))] == ids[:1]
 
 
+@proves("WL-08")
 async def test_session_that_ended_on_one_shard_starts_again_on_that_shard_alone(
     own_cluster: str,
 ) -> None:

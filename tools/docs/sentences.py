@@ -92,7 +92,8 @@ KINDS = {
     "released": "the job returned to its queue and did not lose a retry; `reason` is `worker`, "
     "`operator` or `unserved`",
     "lost": "the server reclaimed the job from its worker. `reason` is `lease expired`, `session "
-    "ended`, `session closed` or `operator`. Only `lease expired` and `session ended` cost a retry",
+    "ended`, `session closed`, `server outage` or `operator`. Only `lease expired` and `session "
+    "ended` cost a retry",
     "updated": "the worker replaced the payload and keeps the lease",
     "unfailed": "an operator retried a failed job",
     "prioritised": "the priority changed to `priority`",
