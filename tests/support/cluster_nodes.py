@@ -131,7 +131,8 @@ class Nodes:
         return self._send(port, *command.split())
 
     def _send(self, port: int, *words: Any) -> Any:
-        connection: Any = self.by_port[port].connection_pool.make_connection()
+        # A pool counts each connection that it has ever made.
+        connection: Any = redis.Connection(servers.HOST, port)
         connection.connect()
         try:
             connection.send_command(*words)

@@ -10,7 +10,7 @@ from headrace.engine.events import OF_JOBS
 REPLACED = "replaced"
 """The value in the column `was` for a put that gave a job new data and kept the job's position."""
 
-# The other reasons for losing a lease ("session closed", "server outage", "operator") cost no retry.
+# The other reasons for losing a lease cost no retry: "session closed", "server outage", "operator".
 COSTLY_LOSSES = ("lease expired", "session ended")
 
 # The reason in the events of jobs that were imported from another system.
