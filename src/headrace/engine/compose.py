@@ -68,7 +68,8 @@ def compose(libraries: LuaFiles, operations: LuaFiles) -> str:
         uses_state = any(_STATE.search(libraries[name].code) for name in imports)
         opening = " ".join(_opening(op, file, uses_time="now" in imports, uses_state=uses_state))
         body = qualified(_compiled(file.code), set(file.uses))
-        texts += [f"do {qualified(opening, imports)} -- from {file.name}", body, "end) end"]
+        opening = qualified(opening, {*imports, "contact"})
+        texts += [f"do {opening} -- from {file.name}", body, "end) end"]
     call = "return registered[table.remove(ARGV)](KEYS, ARGV)"
     return "\n".join([*texts, f"if not function_prefix then {call} end"])
 
