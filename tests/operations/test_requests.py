@@ -14,8 +14,8 @@ from headrace.engine.call import Call
 from headrace.engine.script import LIBRARY
 from headrace.operations.batches import in_batches
 from headrace.operations.core import Core
-from headrace.operations.requests import ask, ask_one, unchanged
-from headrace.transport.drive import Operation, Send
+from headrace.operations.requests import ask, ask_one, together, unchanged
+from headrace.transport.drive import Operation, Send, drive
 
 FULL = OutOfMemoryError(
     "command not allowed when used memory > 'maxmemory'. script: on @user_script:7."
@@ -85,3 +85,31 @@ def test_refusal_of_a_later_batch_reports_that_an_earlier_batch_succeeded(core: 
 
     rows = [(str(number),) for number in range(3)]
     assert_maybe_done(refusal(in_batches(core, rows, make, most=2), [1], [FULL]))
+
+
+class ScriptedTransport:
+    """A transport that returns these replies, and records how many commands each trip sends."""
+
+    def __init__(self, *replies: list[Any]) -> None:
+        self._replies = iter(replies)
+        self.trips: list[int] = []
+
+    def send(self, commands: list[Any]) -> list[Any]:
+        self.trips.append(len(commands))
+        return next(self._replies)
+
+    def sleep(self, seconds: float) -> None: ...
+
+    def refresh(self) -> None: ...
+
+
+def test_operations_that_run_together_share_round_trips(core: Core) -> None:
+    def two_calls() -> Operation[list[int]]:
+        first = yield from ask_one(core, 0, CALL)
+        return [first, (yield from ask_one(core, 0, CALL))]
+
+    transport: Any = ScriptedTransport([1, 2, RedisConnectionError("reset")], [4], [3])
+    operation = together(two_calls(), ask(core, []), ask(core, [(0, CALL), (0, CALL)]))
+
+    assert drive(transport, operation) == [[1, 4], [], [2, 3]]
+    assert transport.trips == [3, 1, 1]

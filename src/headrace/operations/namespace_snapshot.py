@@ -22,7 +22,7 @@ from headrace.operations.core import Core
 from headrace.operations.daily_totals import daily_totals, merged_stats
 from headrace.operations.failures import frequent_failures, newest_failures
 from headrace.operations.queues import all_queues, counts_of, text_map
-from headrace.operations.requests import ask_all, raw
+from headrace.operations.requests import ask_all, raw, together
 from headrace.operations.sessions import merged_workers
 from headrace.operations.values import Counts, Worker
 from headrace.transport.drive import Operation, Send
@@ -111,12 +111,15 @@ def snapshot(
     every = yield from all_queues(core)
     names = every[offset : offset + count]
     chosen = [name for name in names if detailed is None or name in detailed]
-    counts = yield from counts_of(core, names)
-    totals = yield from daily_totals(core, chosen)
-    workers = yield from ask_all(core, build("workers", list, offset=0, count=WORKERS))
-    types = yield from frequent_failures(core, 0, FAILURE_TYPES, most=TYPES_PER_SHARD)
-    newest = yield from newest_failures(core, list(types))
-    reads = yield from _read_keys(core, names, chosen)
+    counts, totals, workers, types = yield from together(
+        counts_of(core, names),
+        daily_totals(core, chosen),
+        ask_all(core, build("workers", list, offset=0, count=WORKERS)),
+        frequent_failures(core, 0, FAILURE_TYPES, most=TYPES_PER_SHARD),
+    )
+    newest, reads = yield from together(
+        newest_failures(core, list(types)), _read_keys(core, names, chosen)
+    )
     sessions, since = yield from _read_by_time(core, reads)
     return NamespaceSnapshot(
         at=reads.at,

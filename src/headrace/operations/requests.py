@@ -10,6 +10,7 @@ import random
 import re
 import time
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, TypeVar, cast
 
 from redis.exceptions import (
@@ -115,6 +116,30 @@ def ask(
             )
             break
     return [call.decode(reply) for (_, call), reply in zip(calls, replies, strict=True)]
+
+
+def together(*operations: Operation[Any]) -> Operation[list[Any]]:
+    """Carry out operations at the same time, and return their results in order.
+
+    The next commands of all operations share a round trip.
+    """
+    results: list[Any] = [None] * len(operations)
+    answers: dict[int, Any] = dict.fromkeys(range(len(operations)))
+    while answers:
+        effects: dict[int, Any] = {}
+        for i, answer in answers.items():
+            try:
+                effects[i] = operations[i].send(answer)
+            except StopIteration as end:
+                results[i] = end.value
+        sends = {i: effect for i, effect in effects.items() if type(effect) is Send}
+        answers = {}
+        if sends:
+            replies = iter((yield Send([one for send in sends.values() for one in send.commands])))
+            answers = {i: list(islice(replies, len(send.commands))) for i, send in sends.items()}
+        for i in effects.keys() - sends.keys():
+            answers[i] = yield effects[i]
+    return results
 
 
 def ask_one(
