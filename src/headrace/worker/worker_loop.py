@@ -350,8 +350,7 @@ class WorkerLoop:
     # start and finish jobs
 
     def _start_ready(self) -> None:
-        # A job can finish while the worker is starting the job. `_finished` then calls this method
-        # again.
+        # A short job can finish inside `_start`. `_finished` then calls this method again.
         if not self._starting:
             self._starting = True
             try:

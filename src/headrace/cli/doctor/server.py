@@ -95,7 +95,9 @@ def fsync_policy(policy: str) -> Finding:
     if policy == "always":
         return ok("AOF, written before each reply: a crash loses nothing that was acknowledged")
     if policy == "everysec":
-        return ok("AOF, written every second: a crash of the machine loses up to 2 seconds")
+        return ok(
+            "AOF, synced every second: a crash of the machine loses the changes of up to 2 seconds"
+        )
     return warning(
         f"AOF, appendfsync {policy}: a crash of the machine loses 30 seconds or more",
         "CONFIG SET appendfsync everysec",
@@ -169,7 +171,7 @@ def round_trip(usual: float, worst: float) -> Finding:
 
 
 def slowness(entries: Iterable[Sequence[Any]]) -> Finding:
-    """Assess the entries of the slow log."""
+    """Warn if the slow log has entries of at least SLOW seconds."""
     names = {LIBRARY[op].function: op for op in operations()}
     slowest: dict[str, tuple[int, float]] = {}
     for entry in entries:

@@ -285,6 +285,6 @@ def _past_stages(
 
 
 def _next_start(stages: list[QlessStage], index: int) -> int:
-    """Return the start of the next stage, which is the latest possible end of this stage."""
+    """Return the latest possible end of a stage: the start of the next stage."""
     after = stages[index + 1] if index + 1 < len(stages) else stages[index]
     return after.put or after.popped or stages[index].popped or 0
