@@ -14,6 +14,7 @@ from tests.model.jobs import faults as jobs
 from tests.model.jobs import tag_faults as tags
 from tests.model.limits import faults as limits
 from tests.model.links import faults as links
+from tests.model.outages import faults as outages
 from tests.model.rights import faults as rights
 from tests.model.schedules import faults as schedules
 from tests.model.writes import faults as writes
@@ -24,6 +25,7 @@ TABLES = (
     writes.WRITE_FAULTS,
     limits.FAULTS,
     links.FAULTS,
+    outages.FAULTS,
     rights.FAULTS,
     schedules.FAULTS,
     feeds.FAULTS,

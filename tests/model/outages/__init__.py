@@ -1,0 +1,1 @@
+"""A model of outages: which sessions live on, and which jobs lose a retry."""
