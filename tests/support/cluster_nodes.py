@@ -113,13 +113,22 @@ class Nodes:
 
     def replace(self, primary: int, replica: int) -> None:
         """Kill a primary and let its replica take over."""
+        self.lose(primary)
+        self._ask(replica, "CLUSTER FAILOVER TAKEOVER")
+
+    def lose(self, primary: int) -> str:
+        """Kill a primary; return its id."""
+        gone: str = self._ask(primary, "CLUSTER MYID").decode()
         self.kill(primary)
         del self.by_port[primary]
-        self.take_over(replica)
+        return gone
 
-    def take_over(self, replica: int) -> None:
-        """Make a replica the primary of its slots."""
+    def take_over(self, replica: int, gone: str) -> None:
+        """Make a replica the primary of its slots; let all nodes forget its old primary."""
         self._ask(replica, "CLUSTER FAILOVER TAKEOVER")
+        until(self._agree, "all nodes know the new primary")
+        for port in self.by_port:
+            self._ask(port, f"CLUSTER FORGET {gone}")
 
     def kill(self, port: int) -> None:
         os.kill(self._pid(port), signal.SIGKILL)

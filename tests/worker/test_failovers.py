@@ -123,10 +123,9 @@ def replace_first_node(site: Site, nodes: Nodes, running: ExitStack) -> None:
     """Kill the primary of the first shard, and let its replica take over after a while."""
     primary = nodes.of(slot(site.hr, 0))
     replica = nodes.add_replica(running, primary)
-    nodes.kill(primary)
-    del nodes.by_port[primary]
+    gone = nodes.lose(primary)
     wait(AWAY_SECONDS)
-    nodes.take_over(replica)
+    nodes.take_over(replica, gone)
 
 
 @pytest.mark.slow
