@@ -38,6 +38,10 @@ class AckBuffer:
         """Return whether the buffer has outcomes for some of these shards."""
         return any(shard in shards for shard, *_ in self._groups)
 
+    def waits_only_for(self, shards: Container[int]) -> bool:
+        """Return whether all outcomes in the buffer are for these shards."""
+        return all(shard in shards for shard, *_ in self._groups)
+
     def acknowledge(self, popped: Popped, outcome: Done | Failed | Snoozed) -> None:
         """Add the outcome of a run."""
         if isinstance(outcome, Done):

@@ -22,9 +22,8 @@ class ShardGroup:
 
     shards: frozenset[int]
     notices: ListeningState[LostLease] | None = None
-    # Whether a round trip is under way, its task if it has one, how many jobs it requests, and
-    # whether it carries acknowledgements.
-    is_asked: bool = False
+    # The task of the round trip that is under way, how many jobs it requests, and whether it
+    # carries acknowledgements.
     task: asyncio.Task[None] | None = None
     requested: int = 0
     sends_acks: bool = False
@@ -36,10 +35,6 @@ class ShardGroup:
     def suspect_unknown(self) -> None:
         """Note that the worker may have missed a hand-over."""
         self.check_unknown = True
-
-    def end_round_trip(self) -> None:
-        """Note that no round trip is under way."""
-        self.is_asked, self.task, self.requested, self.sends_acks = False, None, 0, False
 
     def receives_notices(self) -> bool:
         """Return whether the worker receives the notices of these shards."""

@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from itertools import chain
 
 from headrace.operations.popping import SAFETY_POLL, divide_evenly
 from headrace.worker.settings import ServedQueue
@@ -72,7 +71,12 @@ class QueueSources:
 
     def along(self, room: int, busy: Container[int] = ()) -> list[tuple[QueueShard, int]]:
         """Return additional pops for a round trip, from the queues that the last pop emptied."""
-        dry = [source for source in self._idle(busy) if source.pop_along]
+        dry = [
+            source
+            for sources in self._by_queue.values()
+            for source in sources
+            if source.pop_along and source.shard not in busy
+        ]
         return divide_evenly(dry, room) if dry else []
 
     def wake(self, queue: str, shard: int) -> None:
@@ -98,12 +102,16 @@ class QueueSources:
 
         Return None if all shards are busy.
         """
-        earliest = min((source.pop_at for source in self._idle(busy)), default=None)
+        earliest = min(
+            (
+                source.pop_at
+                for sources in self._by_queue.values()
+                for source in sources
+                if source.shard not in busy
+            ),
+            default=None,
+        )
         return None if earliest is None else max(0.0, earliest - time.monotonic())
-
-    def _idle(self, busy: Container[int]) -> list[QueueShard]:
-        every = chain.from_iterable(self._by_queue.values())
-        return [source for source in every if source.shard not in busy]
 
     def _order(self) -> list[str]:
         if not self._weighted:

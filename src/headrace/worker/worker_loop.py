@@ -111,6 +111,8 @@ class WorkerLoop:
         self._context = copy_context()
         self._lease_lengths: dict[str, float] = {}
         self._failure: Exception | None = None
+        # The shards with a round trip under way.
+        self._asked: frozenset[int] = frozenset()
         self._pops = {
             (queue.name, offer): pop_call(client.queue(queue.name), name, 1, math.inf, offer)
             for queue in queues
@@ -178,12 +180,8 @@ class WorkerLoop:
 
     def _is_over(self) -> bool:
         return self._stopping and not (
-            self._runner.running or self._ready or self._acks or self._asked_shards()
+            self._runner.running or self._ready or self._acks or self._asked
         )
-
-    def _asked_shards(self) -> frozenset[int]:
-        """Return the shards with a round trip under way."""
-        return frozenset[int]().union(*(group.shards for group in self._groups if group.is_asked))
 
     async def _make_round_trips(self) -> bool:
         """Make a round trip with each idle group that needs one; return False if none does.
@@ -193,42 +191,51 @@ class WorkerLoop:
         """
         is_busy = self._is_busy()
         pops = [] if is_busy else self._next_pops()
-        made = False
+        if len(self._groups) == 1:
+            group = self._groups[0]
+            exchanges = bool(pops or (self._acks and not is_busy))
+            if exchanges or group.check_unknown:
+                self._asked = group.shards
+                await self._make_round_trip(group, pops, exchanges=exchanges)
+                return True
+            return False
+        started = False
         for group in self._groups:
             mine = [pop for pop in pops if pop[0].shard in group.shards]
             exchanges = bool(mine) or (not is_busy and self._acks.waits_for(group.shards))
-            if group.is_asked or not (exchanges or group.check_unknown):
-                continue
-            made = group.is_asked = True
-            group.requested = sum(count for _, count in mine)
-            round_trip = self._make_round_trip(group, mine, exchanges=exchanges)
-            if len(self._groups) == 1:
-                await round_trip
-            else:
-                group.task = asyncio.create_task(round_trip)
-        return made
+            if (exchanges or group.check_unknown) and not group.shards <= self._asked:
+                started = True
+                group.requested = sum(count for _, count in mine)
+                group.task = asyncio.create_task(self._ask_group(group, mine, exchanges=exchanges))
+                self._asked |= group.shards
+        return started
+
+    async def _ask_group(
+        self, group: ShardGroup, pops: list[tuple[QueueShard, int]], *, exchanges: bool
+    ) -> None:
+        try:
+            await self._make_round_trip(group, pops, exchanges=exchanges)
+        except Exception as error:  # noqa: BLE001 - the main loop raises it
+            self._failure = error
+        finally:
+            group.task, group.requested = None, 0
+            self._wakeup.set()
 
     async def _make_round_trip(
         self, group: ShardGroup, pops: list[tuple[QueueShard, int]], *, exchanges: bool
     ) -> None:
-        try:
-            if group.check_unknown:
-                await self._release_unknown(group)
-            if exchanges:
-                await self._exchange(group, pops)
-        except Exception as error:  # noqa: BLE001 - the main loop raises it
-            self._failure = error
-        finally:
-            group.end_round_trip()
-            self._wakeup.set()
+        if group.check_unknown:
+            await self._release_unknown(group)
+        if exchanges:
+            await self._exchange(group, pops)
+        self._asked -= group.shards
 
     def _next_pops(self) -> list[tuple[QueueShard, int]]:
         room = min(self._room(), self._prefetch.at_once())
         if room <= 0:
             return []
-        asked = self._asked_shards()
-        return self._sources.next(room, asked) or (
-            self._sources.along(room, asked) if self._acks else []
+        return self._sources.next(room, self._asked) or (
+            self._sources.along(room, self._asked) if self._acks else []
         )
 
     def _is_busy(self) -> bool:
@@ -252,15 +259,14 @@ class WorkerLoop:
         return self._prefetch.capacity() - held
 
     async def _pause(self) -> None:
-        asked = self._asked_shards()
-        seconds = self._sources.seconds_left(asked) if self._room() > 0 else None
-        if self._ready or self._acks.waits_for(set(range(self._core.shards)) - asked):
+        seconds = self._sources.seconds_left(self._asked) if self._room() > 0 else None
+        if self._ready or (self._acks and not self._acks.waits_only_for(self._asked)):
             seconds = PREFETCH_SECONDS
         await self._wakeup.wait(seconds)
 
     async def _exchange(self, group: ShardGroup, pops: list[tuple[QueueShard, int]]) -> None:
         """Send acknowledgements and pops in one round trip, and handle the replies."""
-        acks = self._acks.take(group.shards)
+        acks = self._acks.take(None if len(self._groups) == 1 else group.shards)
         group.sends_acks = bool(acks)
         calls: list[tuple[int, Call[Any]]] = [(ack.shard, ack.call) for ack in acks]
         # A pop that finds no job can ask the server to hand over the next job that is put. The
@@ -364,7 +370,7 @@ class WorkerLoop:
             self._runner.start(self._ready.popleft())
         # A suspect may kill the process, and unsent acknowledgements would be lost. The suspect
         # therefore starts only after all acknowledgements are sent.
-        pending = self._runner.running or self._acks or self._asked_shards()
+        pending = self._runner.running or self._acks or self._asked
         if not pending and (suspect := self._suspects.start()):
             self._runner.start(suspect)
 
