@@ -79,6 +79,9 @@ def test_pop_skips_a_job_without_a_record_and_its_counter_can_be_corrected(
 
     server.hincrby(BOOKS, "waiting", -1)
     server.hincrby(BOOKS, "cancelled", 1)
+    assert hr.audit().problems == ["job 'a' is gone, but its newest event is 'put'"]
+    hr.queue("mail").put("again", id="a")
+    hr.cancel("a")
     assert hr.audit().problems == []
 
 

@@ -27,8 +27,8 @@ KEYS = (TESTS.parent.parent / "docs" / "reference" / "keys.md").read_text()
 # Operations that are tested in a file of another name.
 TESTED_IN = {
     "audit_books": "test_audit.py",
-    "audit_jobs": "test_audit.py",
     "audit_links": "test_audit.py",
+    "audit_log": "test_audit.py",
     "audit_members": "test_audit.py",
     "audit_tag": "test_audit.py",
     "config_set": "ops/test_config.py",

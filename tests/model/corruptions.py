@@ -66,12 +66,13 @@ def missing_record(state: str) -> Corruption:
     )
 
 
-def other_record(state: str, field: str, value: object) -> Corruption:
+def other_record(state: str, field: str, value: object, *, listed: str = "") -> Corruption:
     def commands(hr: Client) -> list[Words]:
         key = hr.core.key(0, f"job:{state}")
         record: list[Any] = msgspec.msgpack.decode(_send(hr, "GET", key))
         record[FIELDS.index(field)] = value
-        return [("SET", key, msgspec.msgpack.encode(record))]
+        changed: Words = ("SET", key, msgspec.msgpack.encode(record))
+        return [changed, ("ZADD", hr.core.key(0, listed), 1, state)] if listed else [changed]
 
     return Corruption(
         f"the record of the {state} job has {field} {value}", commands, f"job {state!r}"
@@ -106,7 +107,7 @@ CORRUPTIONS = [
     other_record("waiting", "state", STATE_NUMBERS["failed"]),
     other_record("running", "state", STATE_NUMBERS["waiting"]),
     other_record("complete", "state", STATE_NUMBERS["running"]),
-    other_record("scheduled", "queue", "post"),
+    other_record("scheduled", "queue", "post", listed="scheduled:post"),
     other_record("waiting", "seq", 1),
     Corruption(
         "the running job has no holder",

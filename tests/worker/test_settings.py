@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from headrace import InvalidArgument
+from headrace.client.connect import LAYOUT
+from headrace.engine import keys
 from headrace.worker.settings import ServedQueue, read_queues
 from tests.worker.support.site import Site
 
@@ -64,6 +66,18 @@ def test_wrong_use_is_reported_with_an_exit_code(site: Site, apps: Path, wrong: 
     assert work.exit_code() == code
     assert words in work.log()
     assert ("Traceback" in work.log()) == (wrong in WITH_TRACEBACK)
+
+
+def test_worker_of_an_incompatible_version_exits_at_once(site: Site) -> None:
+    core = site.hr.core
+    meta = core.key(0, keys.META)
+    core.transport.send([(0, ("HSET", meta, "layout", 99))])
+    work = site.work("--processes", "2")
+    assert work.exit_code() == 1
+    assert "cannot use the namespace" in work.log()
+    assert "has layout 99" in work.log()
+    assert "Traceback" not in work.log()
+    core.transport.send([(0, ("HSET", meta, "layout", LAYOUT))])
 
 
 def test_queues_are_read_in_order_or_with_weights() -> None:

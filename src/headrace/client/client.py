@@ -118,7 +118,7 @@ class Client(ClientBase[SyncMethods], SyncMethods, ClosesOnExit):
             news = client.feed("news")
             news.publish({"title": "Released"})
         """
-        operation = feed_operations.make(self.core, name, open_existing=True)
+        operation = feed_operations.open_feed(self.core, name)
         return Feed(self.core, name, is_sorted=drive(self.core.transport, operation))
 
     def group(self, name: str | None = None) -> Group:
@@ -229,7 +229,7 @@ class AsyncClient(ClientBase[AsyncMethods], AsyncMethods, ClosesOnAsyncExit):
 
     async def feed(self, name: str) -> AsyncFeed:
         """Return the feed with this name; see Client.feed."""
-        operation = feed_operations.make(self.core, name, open_existing=True)
+        operation = feed_operations.open_feed(self.core, name)
         return AsyncFeed(
             self.core, name, is_sorted=await drive_async(self.core.transport, operation)
         )

@@ -76,6 +76,17 @@ def make(
     return bool((yield from ask_one(core, core.shard_of(name), call)) == b"sorted")
 
 
+def open_feed(core: Core, name: str) -> Operation[bool]:
+    """Open a feed, or create it if it does not exist; return whether the feed is sorted.
+
+    Read first, because a replica, a full server and a user who may only read refuse to write.
+    """
+    found = yield from info(core, check_feed(core, name))
+    if found is not None:
+        return found.fields["kind"] == "sorted"
+    return (yield from make(core, name, open_existing=True))
+
+
 def _config(core: Core, kind: str, max_length: int | None, about: str | None) -> dict[str, Any]:
     if max_length is not None:
         whole("max_length", max_length, 1, LONGEST_FEED)

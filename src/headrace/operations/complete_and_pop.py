@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from headrace.operations.lease_watch import while_finishing
 from headrace.operations.popping import (
     Handout,
     Popped,
+    give_back,
     next_reachable_shard,
     pop_after_housekeeping,
     pop_call,
@@ -57,11 +59,12 @@ def complete_and_pop(
         for shard, positions in batch
     ]
     shard = next_reachable_shard(core)
+    pop = make_pop(count)
     popped = Handout(None, [])
 
     def complete() -> Operation[list[Answer]]:
         nonlocal popped
-        *completed, popped = yield from ask(core, [*calls, (shard, make_pop(count))])
+        *completed, popped = yield from ask(core, [*calls, (shard, pop)])
         answers: dict[int, Answer] = {}
         for (_, positions), found in zip(batch, completed, strict=True):
             answers.update(zip(positions, found, strict=True))
@@ -74,4 +77,8 @@ def complete_and_pop(
             popped = yield from pop_after_housekeeping(core, shard, make_pop(count), make_pop)
         return answers, [make_lease(core, each) for each in popped.jobs]
 
-    return (yield from confirmed(core, None, request()))
+    try:
+        return (yield from confirmed(core, None, request()))
+    except CancelledError:
+        yield from give_back(core, shard, pop)
+        raise

@@ -5,21 +5,28 @@ from __future__ import annotations
 import math
 import os
 import time
+from asyncio import CancelledError
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
-
-from redis.exceptions import NoPermissionError
 
 from headrace.engine import keys
 from headrace.engine.call import Call, build, is_refusal, refuse_pop
 from headrace.engine.check import PAGE, Span, milliseconds, text, whole
 from headrace.engine.record import Record, decode_record
 from headrace.errors import ServerUnavailable
+from headrace.operations.batches import in_batches
 from headrace.operations.core import Core
+from headrace.operations.finishing import release_call
 from headrace.operations.protocols import QueueLike
-from headrace.operations.requests import Retries, ask_one, check_permission, is_transient
+from headrace.operations.requests import (
+    Retries,
+    ask_if_allowed,
+    ask_one,
+    check_permission,
+    is_transient,
+)
 from headrace.operations.values import Job, payload_of, read_job
 from headrace.transport.drive import Operation, Receive, Subscribe
 
@@ -221,7 +228,11 @@ def _pop_once(core: Core, make_call: Any, count: int, lost_pops: LostPops) -> Op
         jobs = found.jobs
         if len(jobs) >= count or (jobs and shard in core.unreachable):
             break
-        handout = yield from _pop_from(core, shard, make_call, count - len(jobs), lost_pops)
+        try:
+            handout = yield from _pop_from(core, shard, make_call, count - len(jobs), lost_pops)
+        except CancelledError:
+            yield from _release(core, found.jobs)
+            raise
         found = Handout(
             min((due for due in (found.due, handout.due) if due is not None), default=None),
             jobs + handout.jobs,
@@ -257,17 +268,35 @@ def pop_after_housekeeping(
     # One of several shards must not delay the others, so a failed call is repeated only briefly.
     retry_for = None if core.shards == 1 else RETRY_ONE_OF_MANY
     while True:
-        handout = yield from ask_one(core, shard, call, again=again, retry_for=retry_for)
+        try:
+            handout = yield from ask_one(core, shard, call, again=again, retry_for=retry_for)
+        except CancelledError:
+            yield from give_back(core, shard, call)
+            raise
         if handout.jobs or handout.due != 0:
             return handout
         call, again = make_call(int(call.args[3])), False
 
 
+def give_back(core: Core, shard: int, call: Call[Handout]) -> Operation[None]:
+    """Release the jobs that a pop has leased if the pop was cancelled before its reply was read."""
+    queue, worker, secret, _, *others = call.args
+    # With a count of 0, the repeated pop returns the jobs of the first pop and leases no others.
+    repeated = Call(call.op, (queue, worker, secret, 0, *others), call.decode)
+    handout = yield from ask_one(core, shard, repeated, again=True)
+    yield from _release(core, handout.jobs)
+
+
+def _release(core: Core, jobs: Sequence[Popped]) -> Operation[None]:
+    rows = [(popped.id, popped.record.token) for popped in jobs]
+    yield from in_batches(core, rows, lambda part: release_call(part, "front", 0, "worker"))
+
+
 def peek(queue: QueueLike, count: int = 1) -> Operation[list[Job]]:
     """Return the next jobs in the order in which pop would lease them, without leasing them.
 
-    As in pop, due jobs first start to wait, and pushed elements become jobs. A client that may only
-    read skips this step, so such jobs may be missing.
+    As in pop, due jobs first start to wait, and pushed elements become jobs. This step is skipped
+    if the user may only read or the server refuses to write, so such jobs may be missing.
 
     Raises InvalidArgument if `count` is not from 1 to 1,000.
 
@@ -287,16 +316,12 @@ def peek(queue: QueueLike, count: int = 1) -> Operation[list[Job]]:
 
 
 def _prepare_peek(queue: QueueLike, shard: int) -> Operation[bool]:
-    """Do the work that a pop does first; return False if the user may only read."""
+    """Do the work that a pop does first; return False if the server refuses to write."""
     call = build("prepare_peek", int, queue=queue.name)
-    try:
-        while not (yield from ask_one(queue.core, shard, call)):
-            pass
-    except ServerUnavailable as refused:
-        if not isinstance(refused.__cause__, NoPermissionError):
-            raise
-        return False
-    return True
+    done: int | None = 0
+    while done == 0:
+        done = yield from ask_if_allowed(queue.core, shard, call)
+    return done is not None
 
 
 def _interleaved(lists: list[list[Job]]) -> list[Job]:

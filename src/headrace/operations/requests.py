@@ -42,6 +42,9 @@ T = TypeVar("T")
 REDIRECTS = (MovedError, AskError, ClusterDownError, TryAgainError)
 TEMPORARY = (BusyLoadingError, MasterDownError, ReadOnlyError)
 LOGIN_ERRORS = (AuthenticationError, AuthorizationError)
+# Matches the error of a server that refuses every write for now: because of its disk, or because it
+# has too few replicas. A script that the server stops for this reason has not written anything.
+WRITES_REFUSED = re.compile("(?:MISCONF|NOREPLICAS) ")
 # Matches the error of a script that runs a command or uses a key without permission.
 NO_PERMISSION = re.compile("ACL failure in script|user executing the script can't")
 # Matches the error of a server that refuses to run a function: the command is unknown or not
@@ -162,6 +165,23 @@ def ask_one(
     return call.decode(replies[0])
 
 
+def ask_if_allowed(core: Core, shard: int, call: Call[T]) -> Operation[T | None]:
+    """Make one call, or return None if the server refuses the write.
+
+    A server refuses a write if it refuses all writes, if its memory is full, or if the user lacks a
+    permission.
+    """
+    replies = yield Send([(shard, core.words(shard, call))])
+    if isinstance(replies[0], Exception) and _needs_load(replies[0]):
+        yield from _load(core, [(shard, call)])
+        replies = yield Send([(shard, core.words(shard, call))])
+    if isinstance(replies[0], (NoPermissionError, OutOfMemoryError)) or refuses_writes(replies[0]):
+        return None
+    if isinstance(replies[0], Exception):
+        replies = yield from _recover(core, [(shard, call)], replies)
+    return call.decode(replies[0])
+
+
 def _recover(
     core: Core,
     calls: Sequence[tuple[int, Call[Any]]],
@@ -222,8 +242,18 @@ def is_transient(error: BaseException | None) -> bool:
         return False
     if type(error) is ResponseError:
         # The server replies BUSY while a script of another program runs for too long.
-        return str(error).startswith("BUSY ")
+        return str(error).startswith("BUSY ") or refuses_writes(error)
     return isinstance(error, (*CONNECTION_ERRORS, *REDIRECTS, *TEMPORARY))
+
+
+def refuses_writes(reply: Any) -> bool:
+    """Return whether a reply is the error of a server that refuses every write for now.
+
+    Such a server still runs scripts that only read.
+    """
+    if isinstance(reply, ResponseError) and WRITES_REFUSED.match(str(reply)):
+        return True
+    return isinstance(reply, ReadOnlyError)
 
 
 def _needs_load(error: Exception) -> bool:
@@ -248,11 +278,8 @@ def _load(core: Core, calls: Sequence[tuple[int, Call[Any]]]) -> Operation[None]
 
 
 def _refuses_functions(reply: Any) -> bool:
-    """Return whether a server cannot load functions; another client may have loaded them.
-
-    A replica refuses functions, but it runs scripts that only read.
-    """
-    if isinstance(reply, ReadOnlyError):
+    """Return whether a server cannot load functions; another client may have loaded them."""
+    if refuses_writes(reply):
         return True
     if not isinstance(reply, Exception) or is_transient(reply):
         return False
@@ -314,11 +341,14 @@ def unavailable_error(error: Exception, *, maybe_done: bool) -> ServerUnavailabl
         advice = "The call may have been carried out; check before you repeat it"
     else:
         advice = "Nothing was changed; the call can be repeated"
-    return ServerUnavailable(
-        f"the server did not answer in time ({about}); is it running, and is the URL right? "
-        f"{advice}",
-        maybe_done=maybe_done,
-    )
+    if refuses_writes(error):
+        text = (
+            f"the server refuses all writes ({error}): check its disk and its replicas, and that "
+            "the URL does not name a replica."
+        )
+    else:
+        text = f"the server did not answer in time ({about}); is it running, and is the URL right?"
+    return ServerUnavailable(f"{text} {advice}", maybe_done=maybe_done)
 
 
 def check_permission(subscription: Any) -> None:

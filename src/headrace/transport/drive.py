@@ -8,14 +8,20 @@ the async client.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
+from headrace.errors import HeadraceError
 from headrace.transport.transport import AsyncTransport, Command, Transport
 
 T = TypeVar("T")
 Operation = Generator[Any, Any, T]
+
+# The maximum number of seconds for the clean-up of a cancelled operation.
+CLEAN_UP_SECONDS = 1.0
 
 
 @dataclass(slots=True)
@@ -79,7 +85,10 @@ def drive(transport: Transport, operation: Operation[T]) -> T:
 
 
 async def drive_async(transport: AsyncTransport, operation: Operation[T]) -> T:
-    """Carry out an operation in an event loop and return its result."""
+    """Carry out an operation in an event loop and return its result.
+
+    If the task is cancelled, the operation receives the CancelledError and may clean up.
+    """
     subscriptions = []
     task = asyncio.current_task()
     cancellings = task.cancelling() if task else 0
@@ -97,13 +106,39 @@ async def drive_async(transport: AsyncTransport, operation: Operation[T]) -> T:
             else:
                 answer = None
                 await (transport.sleep(effect.seconds) if kind is Sleep else transport.refresh())
-            # On Python before 3.12, the calls above can lose a cancellation, so raise
-            # CancelledError here.
-            if task and task.cancelling() > cancellings:
-                raise asyncio.CancelledError
+            _check_cancelled(task, cancellings)
             effect = operation.send(answer)
     except StopIteration as end:
         return cast(T, end.value)
+    except asyncio.CancelledError as cancelled:
+        await _clean_up(transport, operation, cancelled)
+        raise
     finally:
         for subscription in subscriptions:
             transport.keep(subscription)
+
+
+def _check_cancelled(task: asyncio.Task[Any] | None, cancellings: int) -> None:
+    """Raise CancelledError if the task was cancelled during the last effect.
+
+    On Python before 3.12, the calls of asyncio can lose a cancellation.
+    """
+    if task and task.cancelling() > cancellings:
+        raise asyncio.CancelledError
+
+
+async def _clean_up(
+    transport: AsyncTransport, operation: Operation[T], cancelled: asyncio.CancelledError
+) -> None:
+    """Let a cancelled operation clean up, for example release jobs, unless it has already ended."""
+    if inspect.getgeneratorstate(operation) == inspect.GEN_SUSPENDED:
+        with suppress(HeadraceError, TimeoutError):
+            async with asyncio.timeout(CLEAN_UP_SECONDS):
+                await drive_async(transport, _cancelled(operation, cancelled))
+
+
+def _cancelled(operation: Operation[T], cancelled: asyncio.CancelledError) -> Operation[None]:
+    """Raise CancelledError in an operation, and yield the effects of its clean-up."""
+    effect = operation.throw(cancelled)
+    while True:
+        effect = operation.send((yield effect))

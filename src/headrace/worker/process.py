@@ -16,7 +16,12 @@ import msgspec
 from headrace.app.app import App
 from headrace.client.client import AsyncClient
 from headrace.engine.check import text
-from headrace.errors import HeadraceError, InvalidArgument, ServerUnavailable
+from headrace.errors import (
+    HeadraceError,
+    InvalidArgument,
+    NamespaceMismatch,
+    ServerUnavailable,
+)
 from headrace.operations.durability import require_support
 from headrace.operations.requests import load
 from headrace.operations.writes import recover_transactions
@@ -75,6 +80,9 @@ def main(
         except ServerUnavailable as error:
             log_event(logging.ERROR, "cannot use the server; exiting", worker=name, reason=error)
             return SERVER_AWAY
+        except NamespaceMismatch as error:
+            log_event(logging.ERROR, "cannot use the namespace", worker=name, reason=error)
+            return UNUSABLE
         except (SystemExit, KeyboardInterrupt):
             # An asyncio task of a job raised this exception. A job must not end the process.
             if working.done():
@@ -122,7 +130,7 @@ async def _work(
     client = await _connect(app, name)
     await drive_async(client.core.transport, load(client.core))
     await drive_async(client.core.transport, require_support(client.core, client.core.durability))
-    await drive_async(client.core.transport, put_crons(app, client.core))
+    await put_schedules(app, client)
     loop = asyncio.get_running_loop()
     worker = WorkerLoop(app, client, name, queues, settings, meter, started_jobs)
     lifetime = ProcessLifetime(app, client, worker, settings)
@@ -153,6 +161,17 @@ async def _cancel_remaining_tasks() -> None:
         task.cancel()
     if rest:
         await asyncio.wait(rest, timeout=CANCEL_SECONDS)
+
+
+async def put_schedules(app: App, client: AsyncClient) -> None:
+    """Create or update the schedules of the app.
+
+    A full server refuses this, and the worker still works off the jobs.
+    """
+    try:
+        await drive_async(client.core.transport, put_crons(app, client.core))
+    except ServerUnavailable as error:
+        log_event(logging.WARNING, "cannot update the schedules; will retry", reason=error)
 
 
 async def finish_writes(client: AsyncClient) -> None:
@@ -272,8 +291,7 @@ class ProcessLifetime:
             if time.monotonic() > crons_put_at + CRON_SECONDS:
                 # The server may have lost its data, including the schedules.
                 crons_put_at = time.monotonic()
-                core = self._client.core
-                await drive_async(core.transport, put_crons(self._app, core))
+                await put_schedules(self._app, self._client)
             if reason := self._reason_to_recycle():
                 log_event(
                     logging.INFO,

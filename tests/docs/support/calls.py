@@ -204,6 +204,7 @@ def observe(hr: Client, writer: Client) -> None:
     assert hr.throttles.get("api") is not None
     assert (hr.lakes.list(), hr.writes.list(), hr.writes.get("none")) == ([], [], None)
     assert hr.feeds.list() == ["news", "line"]
+    assert hr.feed("news").length() == 1
     assert (hr.feeds.exists("line"), hr.feeds.exists("none")) == (True, False)
     assert hr.audit().problems == []
     assert next(ServerCollector(hr).collect()).samples[0].value == 1
@@ -256,5 +257,5 @@ def changes(hr: Client) -> list[Callable[[], object]]:
         mail.delete,
         hr.sweep,
         lambda: hr.session("bob"),
-        lambda: hr.feed("news"),
+        lambda: hr.feed("new"),
     ]

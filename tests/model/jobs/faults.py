@@ -253,9 +253,15 @@ BOOKS = [
     ),
     Fault(
         "the audit ignores jobs that no state lists",
-        "ops/audit_jobs",
+        "ops/audit_log",
         "reply[#reply + 1] =",
         "local _ =",
+    ),
+    Fault(
+        "the audit ignores lost jobs",
+        "ops/audit_log",
+        "KEEPS[kind] = true",
+        "ENDS[kind] = true",
     ),
 ]
 

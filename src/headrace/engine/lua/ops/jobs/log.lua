@@ -2,6 +2,7 @@
 -- call from a new call.
 --
 -- args   id token line keep:int nonce
+-- flags  allow-oom
 -- uses   keys now check_lease
 -- reply  1 or a refusal
 -- error  NOT_FOUND LEASE_LOST

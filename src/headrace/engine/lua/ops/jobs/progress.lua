@@ -1,6 +1,7 @@
 -- progress: store the progress of a job: the completed share and a note.
 --
 -- args   id token share:number note
+-- flags  allow-oom
 -- uses   keys check_lease
 -- reply  1 or a refusal
 -- error  NOT_FOUND LEASE_LOST
