@@ -1,6 +1,6 @@
 """`python -m headrace`: the same as the command `headrace`."""
 
-from headrace.cli.main import main
+from headrace.cli.entry import main
 
 if __name__ == "__main__":
     main()

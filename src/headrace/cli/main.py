@@ -16,11 +16,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from headrace.cli.completion_setup import install_completion, show_completion
+from headrace.cli.entry import INTERRUPTED
 from headrace.cli.output import warn
 from headrace.errors import HeadraceError, InvalidArgument, MissingExtra
-
-INTERRUPTED = 130
-
 
 # For each section and subcommand: the module under headrace.cli, and the subcommand's summary.
 Sections = Mapping[str, Mapping[str, tuple[str, str]]]
