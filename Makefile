@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test test-slow demo docs requirements bench-engine bench-feeds bench-limits \
+.PHONY: help setup check test test-slow demo docs requirements bench-engine bench-feeds bench-limits bench-durability \
 	bench-comparison bench-quick bench-scale bench-costs bench-pipeline bench lock clean
 .DELETE_ON_ERROR:
 
@@ -63,6 +63,9 @@ bench-limits: setup  ## Measure what limits add to a pop
 bench-feeds: setup  ## Measure the latency from a publish to its delivery
 	@$(BIN)/python -m benchmarks.feeds
 
+bench-durability: setup  ## Measure what durability= adds to a put
+	@$(BIN)/python -m benchmarks.durability
+
 bench-comparison: setup  ## Compare with other queues, about an hour; installs them in benchmarks/.competitors
 	@$(BIN)/python -m benchmarks.comparison
 
@@ -78,8 +81,8 @@ bench-costs: setup  ## Count round trips, commands, bytes and instructions of ea
 bench-pipeline: setup  ## Compare the data pipeline with plain loops
 	@$(BIN)/python -m benchmarks.pipeline
 
-bench: setup  ## Run all benchmarks: comparison, scale, costs, pipeline, engine, feeds, limits
-	@failed=0; for name in comparison scale costs pipeline engine feeds limits; do \
+bench: setup  ## Run all benchmarks: comparison, scale, costs, pipeline, engine, feeds, limits, durability
+	@failed=0; for name in comparison scale costs pipeline engine feeds limits durability; do \
 		$(BIN)/python -m benchmarks.$$name || failed=1; done; exit $$failed
 
 lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that still fit
