@@ -61,8 +61,8 @@ the waiting time between attempts."""
 ABOUT_CODECS = """\
 Built-in codecs are selected by name: `json` (the default), `msgpack`, and `raw` (bytes, unchanged).
 Any object with the methods `encode` and `decode` is also a codec.
-`Encrypted(keys, codec="json", *, current=None)` encrypts the output of another codec. See
-[codecs](../guides/codecs.md)."""
+`Encrypted(keys, codec="json", *, current=None, check="queue", unbound=True)` encrypts the output
+of another codec. See [codecs](../guides/codecs.md)."""
 
 STATES = {
     "waiting": "ready to be popped, by priority and then in order of arrival",

@@ -216,7 +216,7 @@ def _row(
         if isinstance(found, bool) or not isinstance(found, str | int):
             raise InvalidArgument(f"the field {id_field!r} is not a string or an integer")
         options = {**options, "id": str(found)}
-    return row_of(core, Put(data, **options), new_id(), {})
+    return row_of(core, "", Put(data, **options), new_id(), {})
 
 
 def _put(

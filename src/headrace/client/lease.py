@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from headrace.codecs.codec import Codec
+from headrace.codecs.codec import Codec, bound
 from headrace.engine.timestamps import moment
 from headrace.operations import finishing
 from headrace.operations.core import Core
@@ -59,7 +59,7 @@ class LeaseBase:
     @property
     def data(self) -> Any:
         """The decoded data of the job."""
-        return self.core.codec.decode(self.payload)
+        return bound(self.core.codec, self.id, self.queue).decode(self.payload)
 
     @property
     def popped_at(self) -> datetime:

@@ -18,6 +18,9 @@ class Codec(Protocol):
 
     A codec that encodes equal values to different bytes needs a third method, `digest(value)`, for
     `unique=True`. This method returns a short string that is the same for equal values.
+
+    A codec that binds a payload to its job has a method `bind(job_id, queue, use)`, which returns a
+    codec for that job. `use` is "data" or "result". An empty id or queue is unknown.
     """
 
     def encode(self, value: Any) -> bytes:
@@ -114,6 +117,17 @@ class Msgpack(_MsgspecCodec):
 
     _name = "msgpack"
     _format: ClassVar = msgspec.msgpack
+
+
+def bound(codec: Codec, job_id: str, queue: str = "", use: str = "data") -> Codec:
+    """Return the codec for a payload of one job; most codecs do not depend on the job."""
+    bind = getattr(codec, "bind", None)
+    return codec if bind is None else bind(job_id, queue, use)
+
+
+def binds(codec: Codec) -> bool:
+    """Return whether the payloads of the codec belong to one job and queue."""
+    return hasattr(codec, "bind")
 
 
 def digest_of(codec: Codec, value: Any, payload: bytes) -> str:

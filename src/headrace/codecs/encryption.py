@@ -1,8 +1,10 @@
 """The encrypting codec: the server stores only ciphertext.
 
-An encrypted payload has five parts: a version byte, the length of the key id, the key id, a random
-nonce of 96 bits, and the AES-256-GCM ciphertext. The ciphertext ends with a tag of 128 bits, which
-authenticates all five parts.
+An encrypted payload has a header, a random nonce of 96 bits, and the AES-256-GCM ciphertext. The
+ciphertext ends with a tag of 128 bits, which authenticates all parts. The header has a version
+byte, the length of the key id, and the key id. If the payload belongs to a job, the header has a
+zero byte after the version byte, and names the job after the key id: the use of the payload, the
+queue and the job id. The length of a name precedes the name in two bytes.
 """
 
 from __future__ import annotations
@@ -11,12 +13,12 @@ import hmac
 import os
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from headrace.codecs.codec import Codec, codec_of, digest_of
-from headrace.engine.check import shown, text
+from headrace.engine.check import choice, shown, text
 from headrace.errors import InvalidArgument, MissingExtra, Unreadable
 
 # JSON and MessagePack never begin with this byte, so the byte marks encrypted data.
@@ -28,26 +30,62 @@ LONGEST_ID = 255
 DIGEST_DIGITS = 32
 
 
+# The byte after the version byte if the payload belongs to a job. No key id has a length of 0.
+OF_JOB = b"\0"
+CHECKS = ("queue", "job", "nothing")
+USES = ("data", "result")
+
+
+class _Place(NamedTuple):
+    """The job that a payload belongs to. An empty id or queue is unknown."""
+
+    job_id: str
+    queue: str
+    use: str
+
+    def packed(self) -> bytes:
+        """Return the place as a part of a header."""
+        names = [name.encode() for name in (self.queue, self.job_id)]
+        sizes = [len(name).to_bytes(2, "big") for name in names]
+        return bytes([USES.index(self.use)]) + sizes[0] + names[0] + sizes[1] + names[1]
+
+    def __str__(self) -> str:
+        job = f"job {self.job_id!r}" if self.job_id else "any job"
+        return f"the {self.use} of {job}" + (f" of queue {self.queue!r}" if self.queue else "")
+
+
 class _Sealed(NamedTuple):
-    """The parts of an encrypted payload."""
+    """The parts of an encrypted payload. `place` is None if the payload belongs to no job."""
 
     header: bytes
     key_id: str
     nonce: bytes
     ciphertext: bytes
+    place: _Place | None
 
 
 class Encrypted:
     """A codec that encrypts the bytes of another codec with AES-256-GCM.
 
     `keys` maps ids to keys of 32 bytes. The id of the key is stored with the data. All keys
-    decrypt, but only one key encrypts: the first key, or the key whose id is `current`. This codec
-    needs the extra `headrace[crypto]`.
+    decrypt, but only one key encrypts: the first key, or the key whose id is `current`.
+
+    The data and the result of a job belong to that job. `check` says what must match when they are
+    read: "queue" (the job and its queue), "job", or "nothing". With `unbound=False`, a job whose
+    data belong to no job is refused too. This codec needs the extra `headrace[crypto]`.
     """
 
     def __init__(
-        self, keys: Mapping[str, bytes], codec: str | Codec = "json", *, current: str | None = None
+        self,
+        keys: Mapping[str, bytes],
+        codec: str | Codec = "json",
+        *,
+        current: str | None = None,
+        check: Literal["queue", "job", "nothing"] = "queue",
+        unbound: bool = True,
     ) -> None:
+        self._check = choice("check", check, CHECKS)
+        self._unbound = unbound
         self._keys = _checked(keys)
         self._codec = codec_of(codec)
         self._current = next(iter(self._keys)) if current is None else current
@@ -74,14 +112,54 @@ class Encrypted:
 
         Raises InvalidArgument if the inner codec cannot encode the value.
         """
-        nonce = os.urandom(NONCE_BYTES)
-        cipher = self._ciphers[self._current]
-        sealed: bytes = cipher.encrypt(nonce, self._codec.encode(value), self._header)
-        return self._header + nonce + sealed
+        return self._seal(value, self._header)
 
     def decode(self, payload: bytes) -> Any:
-        """Return the decrypted value, or raise Unreadable."""
-        plain = self._opened(payload)
+        """Return the decrypted value, or raise Unreadable. This does not check its job."""
+        return self._read(payload, self._opened(_parts(payload), payload))
+
+    def bind(self, job_id: str, queue: str, use: str) -> _OfJob:
+        """Return a codec for the data or the result of one job. An empty id or queue is unknown."""
+        return _OfJob(self, _Place(job_id, queue, use))
+
+    def encode_of(self, place: _Place, value: Any) -> bytes:
+        """Return the encrypted bytes of a value that belongs to a job."""
+        return self._seal(value, VERSION + OF_JOB + self._header[1:] + place.packed())
+
+    def decode_of(self, place: _Place, payload: bytes) -> Any:
+        """Return the decrypted value of a job, or raise Unreadable."""
+        parts = _parts(payload)
+        plain = self._opened(parts, payload)
+        if parts.place is None and not self._unbound:
+            raise _unreadable(
+                payload,
+                "the payload belongs to no job, and the codec has unbound=False",
+                "omit unbound=False to read data that an earlier version wrote",
+            )
+        if parts.place is not None and not self._is_allowed(parts.place, place):
+            raise _unreadable(
+                payload,
+                f"the payload is {parts.place}, but it is stored as {place}",
+                "a program may have copied it; if a requeue or a replay moved it, read it with "
+                "check='job' or check='nothing'",
+            )
+        return self._read(payload, plain)
+
+    def _is_allowed(self, written: _Place, stored: _Place) -> bool:
+        if self._check == "nothing":
+            return True
+        moved = written.queue and stored.queue and written.queue != stored.queue
+        if moved and self._check == "queue":
+            return False
+        return written.use == stored.use and _is_same_job(written.job_id, stored.job_id)
+
+    def _seal(self, value: Any, header: bytes) -> bytes:
+        nonce = os.urandom(NONCE_BYTES)
+        cipher = self._ciphers[self._current]
+        sealed: bytes = cipher.encrypt(nonce, self._codec.encode(value), header)
+        return header + nonce + sealed
+
+    def _read(self, payload: bytes, plain: bytes) -> Any:
         try:
             return self._codec.decode(plain)
         except Exception:  # noqa: BLE001, S110 - a codec may raise any error, and quote data
@@ -109,8 +187,7 @@ class Encrypted:
         except (TypeError, ValueError, OverflowError, RecursionError):
             return self._codec.encode(value)
 
-    def _opened(self, payload: bytes) -> bytes:
-        parts = _parts(payload)
+    def _opened(self, parts: _Sealed, payload: bytes) -> bytes:
         cipher = self._ciphers.get(parts.key_id)
         if cipher is None:
             raise _unreadable(
@@ -133,11 +210,42 @@ class Encrypted:
         return ", ".join(map(repr, self._keys))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(Encrypted, current=self._current), (self._keys, self._codec)
+        options: dict[str, Any] = {
+            "current": self._current,
+            "check": self._check,
+            "unbound": self._unbound,
+        }
+        return partial(Encrypted, **options), (self._keys, self._codec)
 
     def __repr__(self) -> str:
         inside = type(self._codec).__name__
         return f"<Encrypted {inside}, keys {self._ids()}, {self._current!r} encrypts>"
+
+
+class _OfJob(NamedTuple):
+    """The encrypting codec for the data or the result of one job."""
+
+    codec: Encrypted
+    place: _Place
+
+    def encode(self, value: Any) -> bytes:
+        """Return the encrypted bytes of a value, or raise InvalidArgument."""
+        return self.codec.encode_of(self.place, value)
+
+    def decode(self, payload: bytes) -> Any:
+        """Return the decrypted value, or raise Unreadable."""
+        return self.codec.decode_of(self.place, payload)
+
+
+def _is_same_job(written: str, stored: str) -> bool:
+    """Return whether a job may have a payload that was written for this id.
+
+    A put with on_exists="duplicate" may create the job under a spare id, which begins with the id.
+    """
+    if not written or not stored or written == stored:
+        return True
+    start, mark, _ = stored.rpartition("~")
+    return mark == "~" and start in (written, f"{{{written}}}")
 
 
 def _checked(keys: object) -> dict[str, bytes]:
@@ -166,12 +274,30 @@ def _parts(payload: bytes) -> _Sealed:
             "the payload is not encrypted, or another version of the codec encrypted it",
             "read the payload with the codec that wrote it",
         )
-    begins = 2 + int.from_bytes(payload[1:2])
+    is_of_job = payload[1:2] == OF_JOB
+    named = 3 if is_of_job else 2
+    begins = named + int.from_bytes(payload[named - 1 : named])
+    key_id = payload[named:begins].decode(errors="replace")
+    place = None
+    if is_of_job:
+        place, begins = _place_at(payload, begins)
     ends = begins + NONCE_BYTES
     if len(payload) < ends + TAG_BYTES:
         raise _unreadable(payload, "the payload is truncated", "read an intact copy")
-    key_id = payload[2:begins].decode(errors="replace")
-    return _Sealed(payload[:begins], key_id, payload[begins:ends], payload[ends:])
+    return _Sealed(payload[:begins], key_id, payload[begins:ends], payload[ends:], place)
+
+
+def _place_at(payload: bytes, at: int) -> tuple[_Place, int]:
+    """Return the place in a header, and the position of the next part."""
+    use = USES[int.from_bytes(payload[at : at + 1]) % len(USES)]
+    at += 1
+    names = []
+    for _ in range(2):
+        begins = at + 2
+        at = begins + int.from_bytes(payload[at:begins])
+        names.append(payload[begins:at].decode(errors="replace"))
+    queue, job_id = names
+    return _Place(job_id, queue, use), at
 
 
 def _unreadable(payload: bytes, why: str, advice: str) -> Unreadable:

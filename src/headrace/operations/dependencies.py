@@ -200,7 +200,7 @@ def _chained(core: Core, steps: list[tuple[str, Put]], shared: dict[str, Any]) -
     rows: list[Item] = []
     for queue, item in steps:
         unused_id = spare_id(core, anchor)
-        job_id, payload, spare, own = row_of(core, item, unused_id, shared)
+        job_id, payload, spare, own = row_of(core, queue, item, unused_id, shared)
         depends_on = (own or {}).get("depends_on", [])
         if rows:
             depends_on = [rows[-1][0], *depends_on]

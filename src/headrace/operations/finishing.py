@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from headrace.codecs.codec import binds, bound
 from headrace.engine.call import (
     Answer,
     Call,
@@ -40,7 +41,7 @@ from headrace.operations.durability import confirmed
 from headrace.operations.ids import batch_of, new_nonce, parents_of
 from headrace.operations.lease_watch import while_finishing
 from headrace.operations.protocols import ClientLike, LeaseLike
-from headrace.operations.putting import encoded
+from headrace.operations.putting import job_payload, payload_for
 from headrace.operations.requests import ask_one, unchanged
 from headrace.operations.values import Fail
 from headrace.options import UNSET
@@ -94,7 +95,7 @@ def complete(
         lease.complete({"sent": 3})
         lease.complete(next="archive", data={"file": "a.txt"})
     """
-    rows = [_completion(lease.core, lease.id, lease.token, result, data)]
+    rows = [_completion(lease, result, data, next)]
     call = complete_call(lease.core, rows, next, delay, depends_on)
     return (yield from _finish(lease.core, lease.id, lease.token, call, durability))
 
@@ -134,7 +135,7 @@ def complete_many(
         answers = client.leases.complete(leases, results=[1, 2, 3])
     """
     core = client.core
-    rows = completions(core, leases, results)
+    rows = completions(core, leases, results, next)
     parents = None if depends_on is None else listed("depends_on", depends_on, "str")
     request = in_batches(
         core,
@@ -155,26 +156,31 @@ def finish(client: ClientLike, job_id: str, result: Any = UNSET) -> Operation[st
     """
     core = client.core
     text("id", job_id, core.limits.name)
-    rows = [_completion(core, job_id, OPERATOR, result, UNSET)]
-    call = complete_call(core, rows, None, 0)
+    value = None if result is UNSET else _result(core, job_id, result)
+    row = (job_id, OPERATOR, b"" if value is None else packed_pair(value, None))
+    call = complete_call(core, [row], None, 0)
     return (yield from _finish(core, job_id, OPERATOR, call))
 
 
 def completions(
-    core: Core, leases: Iterable[LeaseLike], results: Iterable[Any] | None
+    core: Core,
+    leases: Iterable[LeaseLike],
+    results: Iterable[Any] | None,
+    next_queue: str | None = None,
 ) -> list[Row]:
     """Return the rows for the script `complete`; without `results` the jobs get no results."""
-    proofs = _proofs(leases)
-    if results is None:
+    held = listed("leases", leases, "leases")
+    proofs = _proofs(held)
+    if results is None and (next_queue is None or not binds(core.codec)):
         return [(job_id, token, b"") for job_id, token in proofs]
-    every = listed("results", results, "values")
+    every = [UNSET] * len(held) if results is None else listed("results", results, "values")
     if len(every) != len(proofs):
         raise InvalidArgument(
             f"results must have one value per lease: {len(proofs)} leases, {len(every)} results"
         )
     return [
-        _completion(core, job_id, token, result, UNSET)
-        for (job_id, token), result in zip(proofs, every, strict=True)
+        _completion(lease, result, UNSET, next_queue)
+        for lease, result in zip(held, every, strict=True)
     ]
 
 
@@ -186,15 +192,32 @@ def _proofs(leases: Iterable[LeaseLike]) -> list[tuple[str, str]]:
         raise InvalidArgument("leases must be a list of leases that pop returned") from None
 
 
-def _completion(core: Core, job_id: str, token: str, result: Any, data: Any) -> Row:
+def _completion(lease: LeaseLike, result: Any, data: Any, next_queue: str | None) -> Row:
+    core = lease.core
+    if data is UNSET and next_queue is not None and binds(core.codec):
+        # The payload belongs to the old queue, so the job needs a new payload in the next queue.
+        data = getattr(lease, "data", UNSET)
     if result is UNSET and data is UNSET:
-        return (job_id, token, b"")
-    parts = [None if part is UNSET else encoded(core, part) for part in (result, data)]
-    return (job_id, token, packed_pair(*parts))
+        return (lease.id, lease.token, b"")
+    value = None if result is UNSET else _result(core, lease.id, result)
+    queue = next_queue or _queue_of(lease)
+    payload = None if data is UNSET else job_payload(core, data, lease.id, queue)
+    return (lease.id, lease.token, packed_pair(value, payload))
 
 
-def _optional_data(core: Core, value: Any) -> bytes:
-    return b"" if value is UNSET else optional(encoded(core, value))
+def _result(core: Core, job_id: str, value: Any) -> bytes:
+    return payload_for(value, bound(core.codec, job_id, use="result"), core.limits)
+
+
+def _optional_data(lease: LeaseLike, value: Any) -> bytes:
+    if value is UNSET:
+        return b""
+    return optional(job_payload(lease.core, value, lease.id, _queue_of(lease)))
+
+
+def _queue_of(lease: LeaseLike) -> str:
+    """Return the queue of a lease, or an empty text if a compatibility API does not know it."""
+    return str(getattr(lease, "queue", ""))
 
 
 def complete_call(
@@ -256,7 +279,7 @@ def fail(
     """
     core = lease.core
     item = Fail(lease, failure, message, traceback, retry_in, data)
-    call = fail_call(core, [_failed_attempt(core, item)])
+    call = fail_call(core, [_failed_attempt(item)])
     return (yield from _finish(core, lease.id, lease.token, call))
 
 
@@ -270,7 +293,7 @@ def fail_many(client: ClientLike, items: Iterable[Fail]) -> Operation[list[Answe
         client.leases.fail([Fail(lease, "smtp", retry_in=30) for lease in leases])
     """
     core = client.core
-    rows = [_failed_attempt(core, item) for item in listed("items", items, "Fail")]
+    rows = [_failed_attempt(item) for item in listed("items", items, "Fail")]
     request = in_batches(core, rows, lambda part: fail_call(core, part))
     finishing = while_finishing(core, [row[:2] for row in rows], request)
     return (yield from confirmed(core, None, finishing))
@@ -294,12 +317,12 @@ def fail_by_id(client: ClientLike, job_id: str, failure: str, message: str = "")
 FailedAttempt = tuple[str, str, str, str, str | None, int, bytes]
 
 
-def _failed_attempt(core: Core, item: Fail) -> FailedAttempt:
+def _failed_attempt(item: Fail) -> FailedAttempt:
     if not isinstance(item, Fail):
         raise InvalidArgument(f"an item of leases.fail must be a Fail, not {type(item).__name__}")
     [(job_id, token)] = _proofs([item.lease])
     retry_ms = NO_RETRY if item.retry_in is None else milliseconds("retry_in", item.retry_in)
-    data = _optional_data(core, item.data)
+    data = _optional_data(item.lease, item.data)
     return job_id, token, item.failure, item.message, item.traceback, retry_ms, data
 
 
@@ -406,7 +429,7 @@ def heartbeat(
         lease.heartbeat(lease_for=60, data={"offset": 4000})
     """
     core = lease.core
-    rows = [(lease.id, lease.token, _optional_data(core, data))]
+    rows = [(lease.id, lease.token, _optional_data(lease, data))]
     call = heartbeat_call(rows, lease_for)
     return sole((yield from ask_one(core, core.shard_of(lease.id), call)))
 

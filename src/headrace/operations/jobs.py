@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace.codecs.codec import bound
 from headrace.engine import keys
 from headrace.engine.call import Answer, Call, build, each_state, pack
 from headrace.engine.check import (
@@ -295,7 +296,10 @@ def result(
         call = build("take_result" if taking else "result", unchanged, id=job_id)
         state, has_result, value, payload = yield from ask_one(core, shard, call)
         if has_result:
-            found = Result(core.codec.decode(value), core.codec.decode(payload))
+            found = Result(
+                bound(core.codec, job_id, use="result").decode(value),
+                bound(core.codec, job_id).decode(payload),
+            )
             if taking or not take:
                 return found
             # Remove the result from the server only after it was decoded. Otherwise a result that

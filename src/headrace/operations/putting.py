@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Unpack
 
-from headrace.codecs.codec import Codec, digest_of
+from headrace.codecs.codec import Codec, bound, digest_of
 from headrace.engine.call import Call, is_refusal, job_refusal, packed
 from headrace.engine.check import Limits, listed, text
 from headrace.errors import HeadraceError, InvalidArgument
@@ -35,6 +35,11 @@ Item = tuple[str, bytes] | FullItem
 def encoded(core: Core, value: Any) -> bytes:
     """Return a value as the payload of a job; raise InvalidArgument if the payload is too large."""
     return payload_for(value, core.codec, core.limits)
+
+
+def job_payload(core: Core, value: Any, job_id: str, queue: str) -> bytes:
+    """Return the data of a job as a payload that belongs to this job and queue, if known."""
+    return payload_for(value, bound(core.codec, job_id, queue), core.limits)
 
 
 def payload_for(value: Any, codec: Codec, limits: Limits) -> bytes:
@@ -72,7 +77,8 @@ def put(queue: QueueLike, data: Any, **options: Unpack[JobOptions]) -> Operation
     if options or queue.core.durability:
         return (yield from put_with_options(queue, data, options))
     core = queue.core
-    job_id, payload = new_id(), payload_for(data, core.codec, core.limits)
+    job_id = new_id()
+    payload = job_payload(core, data, job_id, queue.name)
     call = Call("put", (queue.name, b"", job_id, payload), unchanged)
     yield from ask_one(core, core.shard_of(job_id), call)
     return job_id
@@ -83,15 +89,14 @@ def put_with_options(
 ) -> Operation[str]:
     """Create a job with options; with `after` the job is blocked until that group is finished."""
     core = queue.core
-    payload = encoded(core, data)
-    checked = _checked(core, data, payload, options)
+    checked = _checked(core, data, options)
     durability = checked.pop("durability", None)
-    request = _put_checked(queue, payload, checked, after)
+    request = _put_checked(queue, data, checked, after)
     return (yield from confirmed(core, durability, request))
 
 
 def _put_checked(
-    queue: QueueLike, payload: bytes, checked: dict[str, Any], after: str | None
+    queue: QueueLike, data: Any, checked: dict[str, Any], after: str | None
 ) -> Operation[str]:
     core = queue.core
     given_id, on_exists = checked.pop("id", None), checked.pop("on_exists", None)
@@ -100,6 +105,8 @@ def _put_checked(
     job_id = settled_id(core, given_id, checked)
     if job_id in checked.get("depends_on", ()):
         raise InvalidArgument(f"job {job_id!r} would depend on itself and never run")
+    place = _place(queue.name, job_id, on_exists, checked, is_given=given_id is not None)
+    payload = job_payload(core, data, *place)
     if given_id is None and "unique" not in checked:
         return (yield from _put_new(queue, job_id, payload, packed(ready(checked))))
     item: Item = (job_id, payload)
@@ -121,9 +128,23 @@ def _put_new(queue: QueueLike, job_id: str, payload: bytes, options: bytes) -> O
     return job_id
 
 
-def _checked(core: Core, data: Any, payload: bytes, options: JobOptions) -> dict[str, Any]:
+def _place(
+    queue: str, job_id: str, on_exists: str | None, options: dict[str, Any], *, is_given: bool
+) -> tuple[str, str]:
+    """Return the id and the queue of the job that gets the data; an unknown value is empty.
+
+    With "replace", another job may get the data: the job with the same unique value, or a job with
+    the same id in another queue. "replace" may also be a setting of the queue.
+    """
+    may_replace = on_exists in (None, "replace")
+    if may_replace and "unique" in options:
+        return "", queue
+    return job_id, "" if may_replace and is_given else queue
+
+
+def _checked(core: Core, data: Any, options: JobOptions) -> dict[str, Any]:
     if options.get("unique") is True:
-        options = {**options, "unique": digest_of(core.codec, data, payload)}
+        options = {**options, "unique": digest_of(core.codec, data, encoded(core, data))}
     return check_options(options, core.limits)
 
 
@@ -148,7 +169,7 @@ def put_many(
         raise InvalidArgument(f"unique must be True or False for put_many, not {unique!r}")
     shared = check_options(options, core.limits)
     on_exists, durability = shared.pop("on_exists", None), shared.pop("durability", None)
-    rows, named = _rows(core, items, shared, unique=unique)
+    rows, named = _rows(queue, items, shared, on_exists, unique=unique)
     if named:
         check_order(rows, shared)
     nonce = new_nonce() if named else ""
@@ -166,25 +187,38 @@ def put_many(
 
 
 def _rows(
-    core: Core, items: Iterable[Any], shared: dict[str, Any], *, unique: bool
+    queue: QueueLike,
+    items: Iterable[Any],
+    shared: dict[str, Any],
+    on_exists: str | None,
+    *,
+    unique: bool,
 ) -> tuple[list[Item], bool]:
+    core, name = queue.core, queue.name
     every = listed("items", items, "data")
     plain = not unique and (core.shards == 1 or not shared)
     named = False
     rows: list[Item] = []
     for job_id, item in zip(new_ids(len(every)), every, strict=True):
         if plain and not isinstance(item, Put):
-            rows.append((job_id, encoded(core, item)))
+            rows.append((job_id, job_payload(core, item, job_id, name)))
             continue
         put_item = item if isinstance(item, Put) else Put(item)
-        row = row_of(core, put_item, job_id, shared, unique=unique)
+        row = row_of(core, name, put_item, job_id, shared, on_exists, unique=unique)
         named = named or bool(row[2]) or "unique" in (row[3] or ())
         rows.append(row)
     return rows, named
 
 
 def row_of(
-    core: Core, item: Put, new_id: str, shared: dict[str, Any], *, unique: bool = False
+    core: Core,
+    queue: str,
+    item: Put,
+    new_id: str,
+    shared: dict[str, Any],
+    on_exists: str | None = None,
+    *,
+    unique: bool = False,
 ) -> FullItem:
     """Return the row with which the script `put` creates a job from an item."""
     options = item.options
@@ -193,10 +227,11 @@ def row_of(
             raise InvalidArgument(f"{name} is an option of the call, not of one item")
     if unique and "unique" not in options:
         options = {**options, "unique": True}
-    payload = encoded(core, item.data)
-    own = _checked(core, item.data, payload, options)
+    own = _checked(core, item.data, options)
     given_id = own.pop("id", None)
     job_id = settled_id(core, given_id, {**shared, **own}, new_id)
+    place = _place(queue, job_id, on_exists, own, is_given=given_id is not None)
+    payload = job_payload(core, item.data, *place)
     return job_id, payload, spare_id(core, job_id) if given_id is not None else "", own
 
 

@@ -23,7 +23,7 @@ from headrace.operations.ids import new_nonce, settled_id
 from headrace.operations.jobs import checked_rows
 from headrace.operations.paging import ids_of_page
 from headrace.operations.protocols import ClientLike, QueueLike
-from headrace.operations.putting import encoded
+from headrace.operations.putting import job_payload
 from headrace.operations.requests import ask_one
 from headrace.options import SCHEDULE_OPTIONS, UNSET, ScheduleOptions, Unset, check_options
 from headrace.transport.drive import Operation
@@ -97,7 +97,7 @@ def schedule_queue(
     _check_id(core, id, given)
     rule = rule_of(every, cron, zone)
     now, stored = (yield from read_stored(core, id)) if cron is not None else (0, None)
-    fields = _new_fields(core, id, encoded(core, data), given, backlog)
+    fields = _new_fields(core, id, job_payload(core, data, "", queue.name), given, backlog)
     fields |= with_offsets(rule, now, stored)
     delay_ms = -1 if delay is None else milliseconds("delay", delay)
     written = yield from _write(core, id, queue.name, fields, None, delay_ms)
@@ -170,13 +170,15 @@ def reschedule(
     asked = {"every": every, "cron": cron, "zone": zone}
     change = {name: value for name, value in asked.items() if value is not UNSET}
     _check_change(change)
-    new: Fields = {} if data is UNSET else {"data": encoded(core, data)}
+    new: Fields = {}
     if backlog is not UNSET:
         new["backlog"] = backlog_of(backlog)
     while True:
         now, stored = yield from read_stored(core, id)
         if stored is None:
             raise ScheduleNotFound(id)
+        if data is not UNSET:
+            new["data"] = job_payload(core, data, "", stored["queue"].decode())
         rule = _changed_rule(stored, change)
         kept = {name: stored[name] for name in ("data", "backlog", "prefix")}
         unchanged = {

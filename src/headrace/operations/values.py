@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from headrace.codecs.codec import Codec
+from headrace.codecs.codec import Codec, bound
 from headrace.engine.check import Span
 from headrace.engine.record import Record, decode_record
 from headrace.engine.timestamps import moment, moment_or_none
@@ -161,7 +161,7 @@ def read_job(codec: Codec, described: list[Any]) -> Job:
         dependents=dependents,
         tracked=record.extras().tracked,
         origin=record.extras().origin,
-        _codec=codec,
+        _codec=bound(codec, job_id.decode(), record.queue),
     )
 
 

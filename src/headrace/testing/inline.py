@@ -14,8 +14,9 @@ import msgspec
 from headrace.app.app import App
 from headrace.app.context import Context
 from headrace.app.task import Task
+from headrace.codecs.codec import bound
 from headrace.engine.check import Span
-from headrace.engine.record import STATE_NUMBERS, Record
+from headrace.engine.record import STATE_NUMBERS, Record, text_bytes
 from headrace.errors import JobNotFound, NoResult, TaskFailed
 from headrace.operations.popping import Popped
 from headrace.operations.putting import payload_for
@@ -88,22 +89,22 @@ class InlineRunner:
             raise NoResult(job_id, "scheduled")
         if not outcome.result:
             return None
-        payload, _ = msgspec.msgpack.decode(outcome.result)
-        return self._app.codec.decode(payload)
+        payload, _ = msgspec.msgpack.decode(outcome.result, type=list[msgspec.Raw])
+        return self._app.codec.decode(text_bytes(payload))
 
     def _run(
         self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
     ) -> task_call.Run:
         job_id = options.get("id") or uuid4().hex[:ID_DIGITS]
-        payload = payload_for(data, self._app.codec, self._app.limits)
         record = _record(task, options)
+        payload = payload_for(data, bound(self._app.codec, job_id, record.queue), self._app.limits)
         popped = Popped(job_id, record, msgspec.msgpack.encode(record), payload)
         return task_call.Run(popped, InlineContext(self._app, popped))
 
     def _end(self, run: task_call.Run, value: Any, error: BaseException | None) -> str:
         outcome: task_call.Outcome
         try:
-            outcome = task_call.Done(task_call.pack_result(self._app, value))
+            outcome = task_call.Done(task_call.pack_result(self._app, run.popped.id, value))
         except task_call.Unwritable as unwritable:
             value, error = None, unwritable
         if error is not None:

@@ -114,7 +114,7 @@ def _attempt(
         call = task_call.read_call(app, run)
         value, error = yield CallStep(run, call)
         if error is None:
-            return task_call.Done(task_call.pack_result(app, value)), value, None
+            return task_call.Done(task_call.pack_result(app, run.popped.id, value)), value, None
     except Exception as raised:  # noqa: BLE001 - every error is the job's outcome
         error = raised
     return task_call.outcome_of_error(app, run.popped, error, run.envelope), None, error

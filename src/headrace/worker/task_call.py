@@ -15,7 +15,7 @@ from headrace.app.options import LONGEST_TIMEOUT
 from headrace.app.outcome_exceptions import Discard, Retry, Snooze
 from headrace.app.task import Task
 from headrace.backoff import Backoff
-from headrace.codecs.codec import Codec
+from headrace.codecs.codec import Codec, bound
 from headrace.engine.call import packed_pair
 from headrace.errors import InvalidArgument, Unreadable
 from headrace.operations.finishing import TRACEBACK_BYTES
@@ -151,7 +151,9 @@ def read_call(app: App, run: Run) -> TaskCall:
     Malformed, UnknownTask or WrongArguments.
     """
     try:
-        run.envelope = read_envelope(app.codec, run.popped.payload)
+        popped = run.popped
+        codec = bound(app.codec, popped.id, popped.record.queue)
+        run.envelope = read_envelope(codec, popped.payload)
     finally:
         if app.telemetry is not None and run.context.span is None:
             run.context.span = app.telemetry.begin_run(run.popped, run.envelope)
@@ -204,7 +206,7 @@ def put_crons(app: App, core: Core) -> Operation[None]:
         yield from app.tasks[name]._schedule(core, **rule)  # noqa: SLF001 - not a call for users
 
 
-def pack_result(app: App, value: Any) -> bytes:
+def pack_result(app: App, job_id: str, value: Any) -> bytes:
     """Pack a return value in the format that `complete` expects; pack None as empty bytes.
 
     Raises Unwritable if the codec cannot encode the value or the value is too large.
@@ -212,7 +214,8 @@ def pack_result(app: App, value: Any) -> bytes:
     if value is None:
         return b""
     try:
-        return packed_pair(payload_for(value, app.codec, app.limits), None)
+        codec = bound(app.codec, job_id, use="result")
+        return packed_pair(payload_for(value, codec, app.limits), None)
     except InvalidArgument as error:
         raise Unwritable(f"the return value cannot be stored as a result: {error}") from None
 
@@ -221,7 +224,7 @@ def outcome_of_call(app: App, run: Run, value: Any, error: BaseException | None)
     """Return the outcome of a run, given the return value or the error of the function."""
     if error is None:
         try:
-            return Done(pack_result(app, value))
+            return Done(pack_result(app, run.popped.id, value))
         except Unwritable as unwritable:
             error = unwritable
     return outcome_of_error(app, run.popped, error, run.envelope)

@@ -13,7 +13,7 @@ from pyspark import TaskContext, cloudpickle
 
 from headrace.app.app import App
 from headrace.client.client import Client
-from headrace.codecs.codec import Codec
+from headrace.codecs.codec import Codec, binds, bound
 from headrace.engine.call import Call, packed_pair
 from headrace.engine.check import milliseconds, text
 from headrace.errors import HeadraceError, InvalidArgument, SessionRequired, Unreadable
@@ -27,7 +27,7 @@ from headrace.operations.popping import (
     pop,
     pop_call,
 )
-from headrace.operations.putting import payload_for
+from headrace.operations.putting import job_payload
 from headrace.operations.requests import ask, load
 from headrace.operations.sessions import TTL
 from headrace.options import UNSET
@@ -136,13 +136,18 @@ class JobExchange:
         elif isinstance(outcome, Next):
             queue = text("next", outcome.queue, self._core.limits.name)
             delay = milliseconds("delay", outcome.delay) / 1000
-            data = b""
-            if outcome.data is not UNSET:
-                payload = payload_for(outcome.data, self._core.codec, self._core.limits)
-                data = packed_pair(None, payload)
-            self._acks.move(popped, queue, data, delay)
+            self._acks.move(popped, queue, self._moved_data(popped, outcome.data, queue), delay)
         else:
-            self._acks.acknowledge(popped, Done(pack_result(self._app, outcome)))
+            self._acks.acknowledge(popped, Done(pack_result(self._app, popped.id, outcome)))
+
+    def _moved_data(self, popped: Popped, data: Any, queue: str) -> bytes:
+        codec = self._core.codec
+        if data is UNSET and binds(codec):
+            # The payload belongs to the old queue, so the next queue needs a new payload.
+            data = bound(codec, popped.id, popped.record.queue).decode(popped.payload)
+        if data is UNSET:
+            return b""
+        return packed_pair(None, job_payload(self._core, data, popped.id, queue))
 
     def send(self) -> None:
         """Send the recorded outcomes."""
@@ -277,7 +282,7 @@ class ExecutorTask:
         for popped in jobs:
             record = popped.record
             try:
-                data = assignment.codec.decode(popped.payload)
+                data = bound(assignment.codec, popped.id, record.queue).decode(popped.payload)
             except Unreadable as error:
                 found[popped.id] = UnreadableData(str(error))
             else:
