@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any, Self
 from uuid import uuid4
 
-from headrace.codecs.codec import Codec
+from headrace.codecs.codec import Codec, binds
 from headrace.engine import check
 from headrace.engine.call import Call
 from headrace.engine.check import Durability, Limits
@@ -41,6 +41,7 @@ class Core:
         self.transport = transport
         self.namespace = namespace
         self.codec = codec
+        self.binds = binds(codec)
         self.limits = limits
         self.library = library
         self.retry_for = retry_for

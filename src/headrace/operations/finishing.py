@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from headrace.codecs.codec import binds, bound
+from headrace.codecs.codec import bound
 from headrace.engine.call import (
     Answer,
     Call,
@@ -171,7 +171,7 @@ def completions(
     """Return the rows for the script `complete`; without `results` the jobs get no results."""
     held = listed("leases", leases, "leases")
     proofs = _proofs(held)
-    if results is None and (next_queue is None or not binds(core.codec)):
+    if results is None and (next_queue is None or not core.binds):
         return [(job_id, token, b"") for job_id, token in proofs]
     every = [UNSET] * len(held) if results is None else listed("results", results, "values")
     if len(every) != len(proofs):
@@ -194,7 +194,7 @@ def _proofs(leases: Iterable[LeaseLike]) -> list[tuple[str, str]]:
 
 def _completion(lease: LeaseLike, result: Any, data: Any, next_queue: str | None) -> Row:
     core = lease.core
-    if data is UNSET and next_queue is not None and binds(core.codec):
+    if data is UNSET and next_queue is not None and core.binds:
         # The payload belongs to the old queue, so the job needs a new payload in the next queue.
         data = getattr(lease, "data", UNSET)
     if result is UNSET and data is UNSET:

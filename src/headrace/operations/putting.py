@@ -78,7 +78,8 @@ def put(queue: QueueLike, data: Any, **options: Unpack[JobOptions]) -> Operation
         return (yield from put_with_options(queue, data, options))
     core = queue.core
     job_id = new_id()
-    payload = job_payload(core, data, job_id, queue.name)
+    codec = bound(core.codec, job_id, queue.name) if core.binds else core.codec
+    payload = payload_for(data, codec, core.limits)
     call = Call("put", (queue.name, b"", job_id, payload), unchanged)
     yield from ask_one(core, core.shard_of(job_id), call)
     return job_id
@@ -105,8 +106,8 @@ def _put_checked(
     job_id = settled_id(core, given_id, checked)
     if job_id in checked.get("depends_on", ()):
         raise InvalidArgument(f"job {job_id!r} would depend on itself and never run")
-    place = _place(queue.name, job_id, on_exists, checked, is_given=given_id is not None)
-    payload = job_payload(core, data, *place)
+    is_given = given_id is not None
+    payload = _payload(core, queue.name, data, job_id, on_exists, checked, is_given=is_given)
     if given_id is None and "unique" not in checked:
         return (yield from _put_new(queue, job_id, payload, packed(ready(checked))))
     item: Item = (job_id, payload)
@@ -128,18 +129,27 @@ def _put_new(queue: QueueLike, job_id: str, payload: bytes, options: bytes) -> O
     return job_id
 
 
-def _place(
-    queue: str, job_id: str, on_exists: str | None, options: dict[str, Any], *, is_given: bool
-) -> tuple[str, str]:
-    """Return the id and the queue of the job that gets the data; an unknown value is empty.
+def _payload(
+    core: Core,
+    queue: str,
+    data: Any,
+    job_id: str,
+    on_exists: str | None,
+    options: dict[str, Any],
+    *,
+    is_given: bool,
+) -> bytes:
+    """Return the payload of a job that may replace another job.
 
     With "replace", another job may get the data: the job with the same unique value, or a job with
     the same id in another queue. "replace" may also be a setting of the queue.
     """
+    if not core.binds:
+        return encoded(core, data)
     may_replace = on_exists in (None, "replace")
     if may_replace and "unique" in options:
-        return "", queue
-    return job_id, "" if may_replace and is_given else queue
+        return job_payload(core, data, "", queue)
+    return job_payload(core, data, job_id, "" if may_replace and is_given else queue)
 
 
 def _checked(core: Core, data: Any, options: JobOptions) -> dict[str, Any]:
@@ -197,11 +207,13 @@ def _rows(
     core, name = queue.core, queue.name
     every = listed("items", items, "data")
     plain = not unique and (core.shards == 1 or not shared)
+    codec, limits = core.codec, core.limits
     named = False
     rows: list[Item] = []
     for job_id, item in zip(new_ids(len(every)), every, strict=True):
         if plain and not isinstance(item, Put):
-            rows.append((job_id, job_payload(core, item, job_id, name)))
+            own_codec = bound(codec, job_id, name) if core.binds else codec
+            rows.append((job_id, payload_for(item, own_codec, limits)))
             continue
         put_item = item if isinstance(item, Put) else Put(item)
         row = row_of(core, name, put_item, job_id, shared, on_exists, unique=unique)
@@ -230,8 +242,8 @@ def row_of(
     own = _checked(core, item.data, options)
     given_id = own.pop("id", None)
     job_id = settled_id(core, given_id, {**shared, **own}, new_id)
-    place = _place(queue, job_id, on_exists, own, is_given=given_id is not None)
-    payload = job_payload(core, item.data, *place)
+    is_given = given_id is not None
+    payload = _payload(core, queue, item.data, job_id, on_exists, own, is_given=is_given)
     return job_id, payload, spare_id(core, job_id) if given_id is not None else "", own
 
 

@@ -13,7 +13,7 @@ from pyspark import TaskContext, cloudpickle
 
 from headrace.app.app import App
 from headrace.client.client import Client
-from headrace.codecs.codec import Codec, binds, bound
+from headrace.codecs.codec import Codec, bound
 from headrace.engine.call import Call, packed_pair
 from headrace.engine.check import milliseconds, text
 from headrace.errors import HeadraceError, InvalidArgument, SessionRequired, Unreadable
@@ -142,7 +142,7 @@ class JobExchange:
 
     def _moved_data(self, popped: Popped, data: Any, queue: str) -> bytes:
         codec = self._core.codec
-        if data is UNSET and binds(codec):
+        if data is UNSET and self._core.binds:
             # The payload belongs to the old queue, so the next queue needs a new payload.
             data = bound(codec, popped.id, popped.record.queue).decode(popped.payload)
         if data is UNSET:
