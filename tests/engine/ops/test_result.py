@@ -116,6 +116,7 @@ def test_only_one_of_many_waiting_clients_takes_the_result(hr: Client, manual: Q
     assert sorted([one.result(), other.result()]) == ["done", "too late"]
 
 
+@pytest.mark.namespace(server_clock=True)
 @proves("T-48")
 def test_another_process_can_have_the_result(hr: Client, manual: Queue, url: str) -> None:
     job_id = held(manual)

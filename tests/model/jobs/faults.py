@@ -258,6 +258,12 @@ BOOKS = [
         "local _ =",
     ),
     Fault(
+        "reads return completed jobs past their age",
+        "lib/kept_jobs",
+        "redis.call('ZCOUNT', kept, '-inf', now - limits.keep_age)",
+        "0",
+    ),
+    Fault(
         "the audit ignores lost jobs",
         "ops/audit_log",
         "KEEPS[kind] = true",

@@ -123,8 +123,10 @@ class Model(Work):
     @operation
     def result(self, id: str) -> tuple[str, int, str, str]:  # noqa: A002
         job = self.jobs.get(id)
-        if job is None or job.result is None:
-            return (job.state if job else "", 0, "", "")
+        if job is None or not self.is_visible(job):
+            return ("", 0, "", "")
+        if job.result is None or not self.has_result(job):
+            return (job.state, 0, "", "")
         return (job.state, 1, job.result, job.data)
 
     @operation
@@ -294,6 +296,7 @@ class Model(Work):
         """Return the number of jobs of a queue in each state, late and due."""
         jobs = [job for job in self.jobs.values() if job.queue == queue and job.kept]
         found = Counter(job.state for job in jobs)
+        found["complete"] = len(self.retained(queue))
         past = [job.state for job in jobs if job.moment <= self.now]
         return {**found, "late": past.count("running"), "due": past.count("scheduled")}
 

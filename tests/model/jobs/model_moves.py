@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from math import inf
 from typing import Concatenate, ParamSpec, TypeVar
@@ -266,6 +267,16 @@ class Moves(Ties):
         young = [job for job in kept if job.moment > self.now - rules.keep_age]
         return young[max(0, len(young) - rules.keep_count) :]
 
+    def has_result(self, job: Job) -> bool:
+        """Return whether a job has a result that has not expired."""
+        return job.result is not None and self.agenda[f"result:{job.id}"] > self.now
+
+    def is_visible(self, job: Job) -> bool:
+        """Return whether reads return a job; housekeeping may delete hidden jobs later."""
+        if job.state != "complete":
+            return True
+        return job in self.retained(job.queue) or self.has_result(job)
+
     def retain(self, queue: str) -> None:
         staying = self.retained(queue)
         for job in self.listed(queue, "complete"):
@@ -291,6 +302,16 @@ class Moves(Ties):
             elif about in self.jobs:
                 self._job_is_due(duty, self.jobs[about])
         return len(due) < DUTIES_A_CALL
+
+    def kept_day(self, number: int, queue: str) -> Day:
+        """Return the statistics of a day without what is no longer kept."""
+        day = self.days.get((number, queue), Day())
+        if self._is_due(f"stats:{number}:{queue}"):
+            return Day()
+        return replace(day, detailed=False) if self._is_due(f"histogram:{number}:{queue}") else day
+
+    def _is_due(self, entry: str) -> bool:
+        return self.agenda.get(entry, self.now + 1) <= self.now
 
     def _forget_day(self, duty: str, about: str) -> None:
         number, _, queue = about.partition(":")

@@ -25,7 +25,7 @@ from headrace.operations.sessions import workers
 from headrace.transport.drive import Operation, Send, drive
 from tests.model.jobs.batch import together
 from tests.model.jobs.model import Model
-from tests.model.jobs.model_parts import DAY, Day, Event, Job, finite
+from tests.model.jobs.model_parts import DAY, Event, Job, finite
 
 
 class View:
@@ -59,7 +59,8 @@ class View:
     def check_jobs(self) -> Operation[None]:
         self.ever |= dict.fromkeys(self.model.jobs)
         seen = {job.id: seen_job(job) for job in (yield from jobs(self.hr, [*self.ever]))}
-        assert seen == {job.id: modelled_job(job) for job in self.model.jobs.values()}
+        visible = [job for job in self.model.jobs.values() if self.model.is_visible(job)]
+        assert seen == {job.id: modelled_job(job, self.model.has_result(job)) for job in visible}
 
     def check_books(self) -> Operation[None]:
         audit = yield from auditing.audit(self.hr)
@@ -107,7 +108,7 @@ class View:
     def check_stats(self, queue: str, number: int) -> Operation[None]:
         date = str(FIRST_DAY.fromordinal(FIRST_DAY.toordinal() + number))
         seen = yield from daily_totals.stats(self.hr.queue(queue), date)
-        day = self.model.days.get((number, queue), Day())
+        day = self.model.kept_day(number, queue)
         assert (seen.failures, seen.retries) == (day.failures, day.retries)
         assert seen.failed == self.model.counts(queue).get("failed", 0)
         assert_series(seen.wait, day.summary("wait"))
@@ -179,7 +180,7 @@ def seen_job(job: SeenJob) -> tuple[Any, ...]:
     )
 
 
-def modelled_job(job: Job) -> tuple[Any, ...]:
+def modelled_job(job: Job, has_result: bool) -> tuple[Any, ...]:  # noqa: FBT001
     """Return the same values of a job of the model."""
     queue = None if job.state == "complete" else job.queue
     expires = finite(job.moment) if job.state == "running" else None
@@ -190,7 +191,7 @@ def modelled_job(job: Job) -> tuple[Any, ...]:
         (job.attempt, job.releases, job.retries, job.remaining),
         job.failure,
         job.past + (["completed"] if job.state == "complete" else []),
-        (job.data, job.result is not None),
+        (job.data, has_result),
         (job.unique, job.tracked),
     )
 

@@ -2,7 +2,7 @@
 -- the job that are stored under other keys. The time in the reply is the end of a running job's lease, or
 -- the due time of a scheduled job.
 --
--- uses   keys job_records set_members sorted_sets dependency_policies job_packing
+-- uses   keys job_records set_members sorted_sets dependency_policies job_packing kept_jobs
 
 local LINKS_SHOWN = 1000
 
@@ -21,7 +21,7 @@ end
 
 local function describe_job(id)
   local job = read_job(id)
-  if not job then
+  if not job or is_past_retention(job) then
     return false
   end
   local moment = redis.call('ZSCORE', key(job.state, job.queue), job_member(job))
@@ -29,7 +29,7 @@ local function describe_job(id)
     id, packed_job(job), job.data == false and payload(job) or '', moment or '',
     redis.call('HMGET', key('notes', id), 'progress', 'note', 'error'),
     redis.call('LRANGE', key('log', id), 0, -1),
-    redis.call('EXISTS', key('result', id)), shown_links(job),
+    has_result(id) and 1 or 0, shown_links(job),
   }
 end
 

@@ -1,7 +1,7 @@
 -- results: store and delete the results of jobs. If a completed job is not kept, its queue lists the
 -- result, so that deleting the queue also deletes the result.
 --
--- uses   keys now settings job_records sorted_sets
+-- uses   keys now settings job_records sorted_sets kept_jobs
 
 local function keep_result(job, result, alone)
   redis.call('SET', key('result', job.id), result)
@@ -15,7 +15,10 @@ end
 -- job has a result.
 local function stored_result(id)
   local job = read_job(id)
-  local value = job and redis.call('GET', key('result', id))
+  if job and is_past_retention(job) then
+    job = nil
+  end
+  local value = job and has_result(id) and redis.call('GET', key('result', id))
   if not value then
     return { job and job.state or '', 0, '', '' }
   end

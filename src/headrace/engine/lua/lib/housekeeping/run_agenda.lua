@@ -3,7 +3,7 @@
 -- entry is the name of a task. The agenda runs only once per call.
 --
 -- uses   lanes keys set_members now settings job_records sorted_sets job_states cancel_and_expire
--- uses   completed_jobs results scan_set notices change_limits job_finished trim_event_log
+-- uses   completed_jobs results kept_jobs statistics scan_set notices change_limits job_finished trim_event_log
 -- uses   recover_transaction commit_log
 
 local LINE_UP_AT_MOST = 200
@@ -73,14 +73,30 @@ function TASKS.throttle(name)
   end_throttle(name)
 end
 
-function TASKS.stats(name)
-  redis.call('DEL', key('stats', name))
+-- Return the day and the queue if the figures of a day are no longer kept. The age may have been raised since
+-- the entry was added; the entry is then due later.
+local function ended_day(duty, name)
   local day, queue = string.match(name, '^(%d+):(.*)$')
-  redis.call('ZREM', key('days', queue), day)
+  local age = settings(queue)[duty .. '_age']
+  if is_day_kept(day, age) then
+    zset_add(AGENDA, duty .. ':' .. name, (day + 1) * DAY + age)
+    return
+  end
+  return day, queue
+end
+
+function TASKS.stats(name)
+  local day, queue = ended_day('stats', name)
+  if day then
+    redis.call('DEL', key('stats', name))
+    redis.call('ZREM', key('days', queue), day)
+  end
 end
 
 function TASKS.histogram(name)
-  redis.call('DEL', key('histogram', name))
+  if ended_day('histogram', name) then
+    redis.call('DEL', key('histogram', name))
+  end
 end
 
 function TASKS.staged(attempt)

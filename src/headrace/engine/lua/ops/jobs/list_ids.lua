@@ -4,17 +4,24 @@
 --
 -- args   role name newest_first:flag offset:int count:int
 -- flags  no-writes
--- uses   keys set_members job_records
+-- uses   keys set_members job_records kept_jobs
 -- reply  {total, id, score, put time or 0, ...}
 
 local where = key(role, name)
-local found = redis.call(newest_first and 'ZREVRANGE' or 'ZRANGE', where, offset, offset + count - 1,
-  'WITHSCORES')
+-- The oldest completed jobs may be hidden.
+local hidden = role == 'complete' and hidden_completed(name) or 0
+local total = redis.call('ZCARD', where) - hidden
+local last = math.min(offset + count, total) - 1
+local found = {}
+if offset <= last then
+  local first = newest_first and offset or offset + hidden
+  found = redis.call(newest_first and 'ZREVRANGE' or 'ZRANGE', where, first, first + last - offset, 'WITHSCORES')
+end
 local ids = ids_in(found, role)
 if role == 'waiting' then
   read_jobs(ids)
 end
-local reply = { redis.call('ZCARD', where) }
+local reply = { total }
 for i, id in ipairs(ids) do
   local job = loaded_jobs[id]
   reply[3 * i - 1] = id

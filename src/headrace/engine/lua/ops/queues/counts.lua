@@ -3,7 +3,7 @@
 --
 -- each   queue
 -- flags  no-writes
--- uses   keys now settings
+-- uses   keys now settings kept_jobs
 -- reply  for each queue, {exists, paused, late, due, waiting, scheduled, blocked, running, failed, complete}
 
 local function counted(queue)
@@ -16,6 +16,7 @@ local function counted(queue)
   for _, state in ipairs({ 'waiting', 'scheduled', 'blocked', 'running', 'failed', 'complete' }) do
     reply[#reply + 1] = redis.call('ZCARD', key(state, queue))
   end
+  reply[#reply] = reply[#reply] - hidden_completed(queue)
   return reply
 end
 
