@@ -35,6 +35,7 @@ TAGS = "tags"  # Sorted set: tags by their number of jobs.
 THROTTLES = "throttles"  # Sorted set: names of throttles by the time when the throttles end.
 TRACKED = "tracked"  # Sorted set: ids of tracked jobs.
 TRANSACTIONS = "transactions"  # Sorted set: open transactions by the time of the next check.
+TURN = "turn"  # String: the caller that does housekeeping, and until when.
 WRITES = "writes"  # Sorted set: writes that this shard coordinates.
 
 # Keys of a job, by its id.

@@ -73,7 +73,7 @@ def complete_and_pop(
     def request() -> Operation[tuple[list[Answer], list[T]]]:
         nonlocal popped
         answers = yield from while_finishing(core, rows, complete())
-        if not popped.jobs and popped.due == 0:
+        if not popped.is_final:
             popped = yield from pop_after_housekeeping(core, shard, make_pop(count), make_pop)
         return answers, [make_lease(core, each) for each in popped.jobs]
 

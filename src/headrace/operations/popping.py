@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import random
 import time
 from asyncio import CancelledError
 from base64 import urlsafe_b64encode
@@ -28,7 +29,7 @@ from headrace.operations.requests import (
     is_transient,
 )
 from headrace.operations.values import Job, payload_of, read_job
-from headrace.transport.drive import Operation, Receive, Subscribe
+from headrace.transport.drive import Operation, Receive, Sleep, Subscribe
 
 T = TypeVar("T")
 
@@ -45,6 +46,10 @@ RETRY_ONE_OF_MANY = 0.1
 # session.
 LEASE_OF_QUEUE = -1
 LEASE_OF_SESSION = -2
+# A due time in the reply to a pop: another client does the housekeeping of the queue. This client
+# pops again after a pause of about so many seconds.
+BUSY = -2
+BUSY_PAUSE = 0.05
 
 
 class Popped(NamedTuple):
@@ -60,13 +65,20 @@ class Handout(NamedTuple):
     """The reply to one pop: the jobs, and the seconds until the next job is due, or None.
 
     A pop from several shards also says whether a shard answered, and the error of a shard that did
-    not answer.
+    not answer. If another client does the housekeeping of the queue, a pop without jobs is not
+    final.
     """
 
     due: float | None
     jobs: list[Popped]
     answered: bool = True
     failure: ServerUnavailable | None = None
+    is_busy: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the caller need not pop again at once."""
+        return bool(self.jobs) or not (self.is_busy or self.due == 0)
 
 
 # The pops whose replies were lost, by shard. A repeated pop returns the jobs of the lost pop.
@@ -148,6 +160,8 @@ def pop_call(queue: QueueLike, worker: str, count: int, lease: Span | None, offe
             _popped(job_id.decode(), packed, separate.get(job_id, b""))
             for job_id, packed in zip(reply[2::2], reply[3::2], strict=True)
         ]
+        if due == BUSY:
+            return Handout(BUSY_PAUSE * random.uniform(0.5, 1.5), jobs, is_busy=True)  # noqa: S311
         return Handout(None if due < 0 else due / 1000, jobs)
 
     def make(wanted: int) -> Call[Handout]:
@@ -273,8 +287,10 @@ def pop_after_housekeeping(
         except CancelledError:
             yield from give_back(core, shard, call)
             raise
-        if handout.jobs or handout.due != 0:
+        if handout.is_final:
             return handout
+        if handout.is_busy:
+            yield Sleep(handout.due or 0.0)
         call, again = make_call(int(call.args[3])), False
 
 

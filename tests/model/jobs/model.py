@@ -252,7 +252,7 @@ class Model(Work):
 
     @operation
     def sweep(self, rows: Ids) -> int:
-        dead = self.reclaim()
+        self.reclaim()
         for (queue,) in rows:
             self.promote(queue)
             self.take_in(queue)
@@ -261,7 +261,7 @@ class Model(Work):
             )
             if self.retained(queue) != self.listed(queue, "complete"):
                 self.retain(queue)
-        return int(self.tidy() and not dead)
+        return int(self.tidy())
 
     @operation
     def configure(self, /, queue: str, profile: str | None, **settings: Any) -> None:

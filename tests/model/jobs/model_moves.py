@@ -245,21 +245,23 @@ class Moves(Ties):
                 job.state = "waiting"
                 self.woken[queue] += 1
 
-    def end_session(self, worker: str, give_back: Callable[[Job], None]) -> None:
+    def end_session(
+        self, worker: str, give_back: Callable[[Job], None], queue: str | None = None
+    ) -> None:
+        """End a session; the jobs of `queue` return first."""
         del self.sessions[worker]
-        for job in self.held_by(worker):
+        for job in sorted(self.held_by(worker), key=lambda job: job.queue != queue):
             if self.rules(job.queue).session == "none":
                 job.tied = False
             else:
                 give_back(job)
 
-    def reclaim(self) -> bool:
-        """Reclaim the jobs of one dead worker; return whether there was one."""
-        dead = min((session.ends, name) for name, session in [*self.sessions.items(), NOBODY])
-        if dead[0] > self.now:
-            return False
-        self.end_session(dead[1], self.lose)
-        return True
+    def reclaim(self, queue: str | None = None) -> None:
+        """Reclaim the jobs of the dead workers, of each worker those of `queue` first."""
+        ends = sorted((session.ends, name) for name, session in self.sessions.items())
+        for end, name in ends:
+            if end <= self.now:
+                self.end_session(name, self.lose, queue)
 
     def retained(self, queue: str) -> list[Job]:
         """Return the completed jobs that the retention limits allow."""
@@ -328,6 +330,3 @@ class Moves(Ties):
             self.drop_result(job)
             if not job.kept:
                 self.drop(job)
-
-
-NOBODY = ("", Session(token="", ttl=-1, ends=inf))

@@ -153,10 +153,7 @@ class Work(Moves):
             session and session.ends > self.now and queue in session.serves
         ):
             return "SESSION_REQUIRED"
-        if self.reclaim():
-            self.take_in(queue)
-            self.tidy()
-            return 0, []
+        self.reclaim(queue)
         self.promote(queue)
         self.take_in(queue)
         scheduled = self.listed(queue, "scheduled")
@@ -222,11 +219,10 @@ class Work(Moves):
 
     @operation
     def prepare_peek(self, queue: str) -> int:
-        dead = self.reclaim()
-        if not dead:
-            self.promote(queue)
+        self.reclaim(queue)
+        self.promote(queue)
         self.take_in(queue)
-        return int(not dead)
+        return 1
 
     @operation
     def peek(self, queue: str, count: int) -> tuple[int, list[str]]:

@@ -1,7 +1,7 @@
 -- completed_jobs: keep completed jobs as long as the settings of their queue require, and delete the
 -- oldest completed jobs that exceed the queue's limits on number and age.
 --
--- uses   keys now settings sorted_sets books job_records tags job_states results
+-- uses   keys now settings sorted_sets books job_records tags job_states results work_budget
 
 -- Delete jobs by id. The records of the jobs are read only if any tags exist, because the tags of deleted
 -- jobs must be removed.
@@ -20,7 +20,8 @@ local function delete_records(ids)
   end
 end
 
-local RETAIN_AT_MOST = 600
+-- Deleting this many complete jobs takes as long as changing the state of one job.
+local RETAIN_AT_MOST, PRUNED_LIKE_A_CHANGE = 600, 3
 
 local function prune_jobs(queue, ids)
   local leaving = {}
@@ -34,7 +35,12 @@ local function prune_jobs(queue, ids)
   end
   delete_records(leaving)
   book(queue, 'pruned', #ids)
+  add_work(#ids / PRUNED_LIKE_A_CHANGE)
   flush_zsets()
+end
+
+local function most_pruned()
+  return work_left(RETAIN_AT_MOST / PRUNED_LIKE_A_CHANGE) * PRUNED_LIKE_A_CHANGE
 end
 
 local function prune_completed(queue)
@@ -42,8 +48,8 @@ local function prune_completed(queue)
   local kept = key('complete', queue)
   local limits = settings(queue)
   prune_jobs(queue, redis.call(
-    'ZRANGE', kept, '-inf', now - limits.keep_age, 'BYSCORE', 'LIMIT', 0, RETAIN_AT_MOST))
-  local excess = math.min(RETAIN_AT_MOST, redis.call('ZCARD', kept) - limits.keep_count)
+    'ZRANGE', kept, '-inf', now - limits.keep_age, 'BYSCORE', 'LIMIT', 0, most_pruned()))
+  local excess = math.min(most_pruned(), redis.call('ZCARD', kept) - limits.keep_count)
   if excess > 0 then
     prune_jobs(queue, redis.call('ZRANGE', kept, 0, excess - 1))
   end

@@ -1,10 +1,10 @@
--- run_agenda: run the due entries of the agenda, at most 16 entries per call. Because each call of a
+-- run_agenda: run the due entries of the agenda, at most 16 entries per call, within the work budget of the call. Because each call of a
 -- function runs due entries, limits and retention need no process of their own. The first word of an
 -- entry is the name of a task. The agenda runs only once per call.
 --
 -- uses   lanes keys set_members now settings job_records sorted_sets job_states cancel_and_expire
 -- uses   completed_jobs results kept_jobs statistics scan_set notices change_limits job_finished trim_event_log
--- uses   recover_transaction commit_log
+-- uses   recover_transaction commit_log work_budget
 
 local LINE_UP_AT_MOST = 200
 
@@ -59,6 +59,7 @@ function TASKS.lanes(queue)
       step_in(job, found[2 * i - 1])
     end
   end
+  add_work(#ids / 2)
   if next_cursor then
     redis.call('HSET', key('settings', queue), 'building', cmsgpack.pack(next_cursor))
     zset_add(AGENDA, 'lanes:' .. queue, now)
@@ -66,6 +67,13 @@ function TASKS.lanes(queue)
     limits.building = nil
     redis.call('HDEL', key('settings', queue), 'building')
     wake(queue, 1)
+  end
+end
+
+function TASKS.gates(queue)
+  local limits = settings(queue)
+  if limits.rechecking then
+    recheck_gates(queue, cmsgpack.unpack(limits.rechecking))
   end
 end
 
@@ -139,6 +147,9 @@ local function run_agenda(trim_due)
   end
   local due = redis.call('ZRANGE', AGENDA, '-inf', now, 'BYSCORE', 'LIMIT', 0, AGENDA_AT_MOST)
   for _, entry in ipairs(due) do
+    if work_left(1) == 0 then
+      return false
+    end
     zset_remove(AGENDA, entry)
     agenda_tasks(entry)
   end

@@ -1,21 +1,40 @@
 -- expired_leases: find jobs with expired leases, and hand these jobs out.
 --
--- uses   keys now job_records set_members sorted_sets lanes hand_out return_job lane_access
+-- uses   keys now job_records set_members sorted_sets settings lanes hand_out return_job lane_access
+-- uses   work_budget
 
-local LATE_AT_MOST = 1000
+-- The number of leases with the same deadline that are compared. A pop of many jobs gives all of them the same
+-- deadline.
+local EQUAL_AT_MOST = 100
 
--- Return a queue's jobs with expired leases, each job with the deadline of its lease. The jobs are
--- sorted by deadline. Jobs with the same deadline are sorted as in the queue. Also return the ids that
--- have no record.
-local function expired_leases(queue)
+-- Return the ids of a queue's jobs with expired leases, earliest deadline first, and their deadlines: at least
+-- `most` jobs, if there are so many. The deadline of the last job is the deadline of all jobs that follow in
+-- the list, as far as these are compared.
+local function expired_ids(queue, most)
   local found = redis.call('ZRANGE', key('running', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0,
-    LATE_AT_MOST, 'WITHSCORES')
-  local late, lost, ids = {}, {}, ids_in(found)
+    most + EQUAL_AT_MOST, 'WITHSCORES')
+  local ids, deadlines = {}, {}
+  for i = 1, #found, 2 do
+    if #ids >= most and found[i + 1] ~= found[i - 1] then
+      break
+    end
+    ids[#ids + 1] = found[i]
+    deadlines[found[i]] = tonumber(found[i + 1])
+  end
+  return ids, deadlines
+end
+
+-- Return the first jobs of a queue with expired leases, at least `most` if there are so many, each job with the
+-- deadline of its lease. The jobs are sorted by deadline. Jobs with the same deadline are sorted as in the
+-- queue. Also return the ids that have no record.
+local function expired_leases(queue, most)
+  local ids, deadlines = expired_ids(queue, most)
+  local late, lost = {}, {}
   read_jobs(ids)
-  for i, id in ipairs(ids) do
+  for _, id in ipairs(ids) do
     local job = read_job(id)
     if job then
-      late[#late + 1] = { job, tonumber(found[2 * i]) }
+      late[#late + 1] = { job, deadlines[id] }
     else
       lost[#lost + 1] = id
     end
@@ -32,22 +51,23 @@ local function expired_leases(queue)
   return late, lost
 end
 
-local HELD_UP_AT_MOST = 200
+local HELD_UP_AT_MOST = 50
 
 -- Hand out jobs whose leases expired, earliest deadline first. These jobs come before all waiting jobs.
--- A job that a limit holds back returns to the queue. Each call returns at most 200 jobs to the queue in
--- this way.
+-- A job that a limit holds back returns to the queue. Each call returns a bounded number of jobs to the queue
+-- in this way.
 local function take_expired_leases(most)
   local taken, held_up = 0, 0
-  local expired, lost = expired_leases(pop_queue)
+  -- With a lease of 0, the leases that this call has granted have already expired.
+  local look_at = most + #granted + (settings(pop_queue).limited and HELD_UP_AT_MOST or 0)
+  local expired, lost = expired_leases(pop_queue, look_at)
   for _, id in ipairs(lost) do
     zset_remove(key('running', pop_queue), id)
   end
   for _, late in ipairs(expired) do
     local job, deadline_before = late[1], late[2]
-    -- Skip the jobs that this call has handed out. With a lease of 0, the leases of these jobs have
-    -- already expired.
-    if taken < most and held_up < HELD_UP_AT_MOST and job.token ~= job.attempt .. '.' .. pop_secret then
+    if taken < most and held_up < HELD_UP_AT_MOST and work_left(1) == 1
+      and job.token ~= job.attempt .. '.' .. pop_secret then
       reclaim_job(job, 'lease expired')
       if job.state == 'waiting' and is_in_lane(job) and closed_gate_of(job) then
         held_up = held_up + 1

@@ -1,31 +1,45 @@
--- reclaim_dead_worker: find a worker whose session expired, end the session, and return the worker's jobs to
--- the front of their queues. Return true if no session has expired. A session that expired while the server
--- was away lives on for the grace instead.
+-- reclaim_dead_worker: find the workers whose sessions expired, end their sessions, and return their jobs to
+-- the front of their queues, a bounded number per call. A session that expired while the server was away lives
+-- on for the grace instead.
 --
--- uses   keys now sessions outages return_job
+-- uses   keys now sorted_sets sessions outages return_job
 
-local SPARED_AT_MOST = 100
+local EXPIRED_AT_MOST, OF_OTHER_QUEUES = 200, 32
 
-local function reclaim_dead_worker()
-  local expired = redis.call('ZRANGE', SESSIONS, '-inf', now, 'BYSCORE', 'LIMIT', 0, SPARED_AT_MOST, 'WITHSCORES')
+-- End a session, and return what end_session returns.
+local function reclaim_jobs_of(worker, was_spared, queue, of_other_queues)
+  local all_taken, queue_taken, others = end_session(worker, function(job)
+    if was_spared then
+      take_back(job, 'server outage')
+    else
+      reclaim_job(job, 'session ended')
+    end
+  end, queue, of_other_queues)
+  if was_spared and not all_taken then
+    -- The remaining jobs lose no retry either.
+    redis.call('HSET', key('session', worker), 'spared_until', now)
+  end
+  return all_taken, queue_taken, others
+end
+
+-- Return whether no dead worker holds jobs of a queue, and whether no dead worker holds any job. A pop needs
+-- the jobs of its own queue first. Of other queues it returns only a few jobs, so that it is not delayed.
+local function reclaim_dead_workers(queue)
+  local expired = redis.call('ZRANGE', SESSIONS, '-inf', now, 'BYSCORE', 'LIMIT', 0, EXPIRED_AT_MOST, 'WITHSCORES')
+  local all_done = #expired < 2 * EXPIRED_AT_MOST
+  local queue_done, of_other_queues = all_done, OF_OTHER_QUEUES
   for i = 1, #expired, 2 do
     local worker, ends = expired[i], tonumber(expired[i + 1])
     local grace_ends, silent_since, was_spared = grace_of(worker, ends)
-    if not grace_ends then
-      local finished = end_session(worker, function(job)
-        if was_spared then
-          take_back(job, 'server outage')
-        else
-          reclaim_job(job, 'session ended')
-        end
-      end)
-      if was_spared and not finished then
-        -- The remaining jobs lose no retry either.
-        redis.call('HSET', key('session', worker), 'spared_until', now)
-      end
-      return false
+    if grace_ends then
+      spare(worker, silent_since, grace_ends)
+    else
+      local all_taken, queue_taken, others = reclaim_jobs_of(worker, was_spared, queue, queue and of_other_queues)
+      of_other_queues = of_other_queues - others
+      queue_done = queue_done and queue_taken
+      all_done = all_done and all_taken
     end
-    spare(worker, silent_since, grace_ends)
   end
-  return #expired < 2 * SPARED_AT_MOST
+  flush_zset(SESSIONS)
+  return queue_done, all_done
 end

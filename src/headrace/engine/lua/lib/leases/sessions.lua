@@ -2,7 +2,7 @@
 -- front of their queues, a bounded number per call. While the worker still holds jobs, the worker stays
 -- listed as dead, and the next call returns more jobs.
 --
--- uses   keys now settings job_records sorted_sets set_members outages
+-- uses   keys now settings job_records sorted_sets set_members outages work_budget
 
 -- Return whether the session of a worker is alive and has this token. A session that expired while the
 -- server was away is alive until its grace is over.
@@ -14,10 +14,13 @@ end
 
 local AT_MOST = 256
 
--- Return a bounded number of the jobs that a worker holds, and whether the worker holds no other jobs.
-local function jobs_held_by(worker, from, to)
+-- Return at most `most` jobs that a worker holds, and whether the worker holds no other jobs. With a queue,
+-- only the jobs of this queue count.
+local function jobs_held_by(worker, most, queue)
   local held_by = key('held', worker)
-  local entries = redis.call('ZRANGE', held_by, from, to, 'BYLEX', 'LIMIT', 0, AT_MOST)
+  local from, to = queue and '[' .. queue .. '\0' or '-', queue and '(' .. queue .. '\1' or '+'
+  most = work_left(most)
+  local entries = redis.call('ZRANGE', held_by, from, to, 'BYLEX', 'LIMIT', 0, most)
   local ids, jobs = {}, {}
   for i, entry in ipairs(entries) do
     ids[i] = string.match(entry, '^%Z*%z(.*)$')
@@ -31,12 +34,13 @@ local function jobs_held_by(worker, from, to)
       zset_remove(held_by, entries[i])
     end
   end
-  return jobs, #entries < AT_MOST
+  return jobs, #entries < most
 end
 
-local function end_session(worker, take_from_worker)
-  redis.call('DEL', key('session', worker), key('serves', worker))
-  local jobs, finished = jobs_held_by(worker, '-', '+')
+-- Take jobs from a worker whose session ends. Return whether the worker holds no other jobs, or no other jobs
+-- of the queue. Also return the number of jobs.
+local function take_held_jobs(worker, take_from_worker, most, queue)
+  local jobs, finished = jobs_held_by(worker, most, queue)
   for _, job in ipairs(jobs) do
     if not settings(job.queue).session then
       zset_remove(key('held', worker), held_member(job))
@@ -44,10 +48,24 @@ local function end_session(worker, take_from_worker)
       take_from_worker(job)
     end
   end
+  flush_zset(key('held', worker))
+  return finished, #jobs
+end
+
+-- End a session. With a queue, take the jobs of this queue first, and then at most `most` other jobs. Return
+-- whether the worker holds no other jobs, whether it holds no other jobs of the queue, and the number of jobs of
+-- other queues that were taken.
+local function end_session(worker, take_from_worker, queue, most)
+  redis.call('DEL', key('session', worker), key('serves', worker))
+  local queue_finished = not queue or take_held_jobs(worker, take_from_worker, AT_MOST, queue)
+  local finished, others = false, 0
+  if queue_finished then
+    finished, others = take_held_jobs(worker, take_from_worker, most or AT_MOST)
+  end
   if finished then
     zset_remove(SESSIONS, worker)
   else
     zset_add(SESSIONS, worker, now)
   end
-  return finished
+  return finished, queue_finished, others
 end

@@ -1,11 +1,12 @@
 -- pop_general: pop jobs through the general path. This path handles pending housekeeping, expired leases,
--- start deadlines, limits and repeated calls. If the housekeeping does not finish, pop returns no jobs and
--- asks to be called again immediately (due is 0). This prevents pop from skipping a job that should come
--- first.
+-- start deadlines, limits and repeated calls. If a part of the housekeeping that could change the order of the
+-- queue does not finish, pop returns no jobs and asks to be called again immediately (due is 0). This prevents
+-- pop from skipping a job that should come first. While another caller has the turn of this housekeeping, pop
+-- hands out the jobs that wait already. If there are none, it asks to be called again soon (due is -2).
 --
 -- uses   keys set_members now settings job_records sorted_sets reclaim_dead_worker promote_due_jobs
 -- uses   run_due_schedules ingress notices run_agenda write_back hand_out expired_leases queue_capacity
--- uses   take_from_lanes
+-- uses   take_from_lanes housekeeping_turn work_budget
 
 -- Return the sorted sets, scored by time, whose members can make jobs of a queue available: scheduled jobs,
 -- schedules, leases, sessions and gates.
@@ -26,10 +27,11 @@ local function ms_until_due(sets, earliest)
   return math.max(0, earliest - now)
 end
 
-local ROUNDS = 4
+local ROUNDS, AGAIN_SOON = 4, -2
 
 local function take_waiting(most)
-  local found = redis.call('ZRANGE', key('waiting', pop_queue), 0, most - 1)
+  most = work_left(most)
+  local found = most > 0 and redis.call('ZRANGE', key('waiting', pop_queue), 0, most - 1) or {}
   local ids = {}
   for i = 1, #found do
     ids[i] = name_in(found[i])
@@ -57,22 +59,34 @@ local function has_due(where)
   return redis.call('ZCOUNT', where, '-inf', now) > 0
 end
 
+-- Do the housekeeping that comes before a pop. Return whether all jobs are in the queue that should be handed
+-- out before others, and whether nothing is left that could become a job now.
 local function is_ready(queue, limits)
-  local ready, all_in = not has_due(SESSIONS) or reclaim_dead_worker(), true
+  local ready, all_in, all_done = true, true, true
+  if has_due(SESSIONS) then
+    ready, all_done = reclaim_dead_workers(queue)
+  end
   -- Most queues have none of these keys.
   if redis.call('EXISTS', key('scheduled', queue), key('schedules', queue), key('ingress', queue)) > 0 then
-    ready = ready and promote_due_jobs(queue) and run_due_schedules(queue)
-    all_in = drain_ingress(queue)
+    ready = ready and promote_due_jobs(queue)
+    all_in = run_due_schedules(queue)
+    all_in = drain_ingress(queue) and all_in
   end
   run_agenda()
+  ready = ready and not limits.building
+  pass_turn(pop_worker, ready and all_in and all_done and not limits.rechecking)
   flush_zsets()
-  return ready and not limits.building, all_in
+  return ready, all_in and all_done and not limits.rechecking
 end
 
 local function pop_general(queue, worker, secret, count, deadline)
   pop_queue, pop_worker, pop_secret, pop_deadline = queue, worker, secret, deadline
   local limits = settings(queue)
-  local ready, all_in = is_ready(queue, limits)
+  local may_prepare = has_turn(worker)
+  local ready, all_in = not limits.building, true
+  if may_prepare then
+    ready, all_in = is_ready(queue, limits)
+  end
   if again then
     resume_pop()
   end
@@ -91,6 +105,9 @@ local function pop_general(queue, worker, secret, count, deadline)
     and #granted < count then
     flush_zsets()
     due = all_in and ms_until_due(due_sources(queue), math.huge) or 0
+  end
+  if due == 0 and #granted == 0 and not may_prepare then
+    due = AGAIN_SOON
   end
   if woken then
     wake(queue, -#granted)

@@ -1,13 +1,14 @@
 -- promote_due_jobs: move due jobs from the state scheduled to the state waiting. Return true if no due job
 -- is left. An entry whose job record does not exist is removed. The audit reports such entries.
 --
--- uses   keys now job_records events job_states notices sorted_sets
+-- uses   keys now job_records events job_states notices sorted_sets work_budget
 
 local PROMOTE_AT_MOST = 256
 
 local function promote_due_jobs(queue)
+  local most = work_left(PROMOTE_AT_MOST)
   local ids = redis.call(
-    'ZRANGE', key('scheduled', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0, PROMOTE_AT_MOST
+    'ZRANGE', key('scheduled', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0, most
   )
   read_jobs(ids)
   for _, id in ipairs(ids) do
@@ -23,5 +24,5 @@ local function promote_due_jobs(queue)
   if #ids > 0 then
     wake(queue, #ids)
   end
-  return #ids < PROMOTE_AT_MOST
+  return #ids < most
 end

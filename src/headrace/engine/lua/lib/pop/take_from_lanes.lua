@@ -1,9 +1,9 @@
 -- take_from_lanes: hand out jobs of a queue with lanes, always the first job of the next lane. A lane at a
--- closed gate is parked at this gate and skipped until the gate may be open. The number of checks that hand
--- out no job is bounded. Every gate that may be open is checked before a job is handed out, so that the
--- jobs stay in order.
+-- closed gate is parked at this gate and skipped until the gate may be open. Every gate that may be open is
+-- checked before a job is handed out, so that the jobs stay in order. The number of checks that hand out no job
+-- is bounded. If more gates may be open, the lanes behind the other gates follow later.
 --
--- uses   lanes hand_out keys set_members sorted_sets gates
+-- uses   lanes hand_out keys set_members sorted_sets gates work_budget
 
 local LOOK_AT_MOST = 64
 
@@ -20,21 +20,23 @@ local function serve(lane, priority)
 end
 
 local function take_from_lanes(most)
-  local looked, last = 0, #granted + most
-  while #granted < last do
+  local looked, parked, last = 0, 0, #granted + most
+  while #granted < last and parked < LOOK_AT_MOST and work_left(1) == 1 do
     refresh_lanes()
-    looked = looked + open_gates(pop_queue, LOOK_AT_MOST - looked)
-    if looked >= LOOK_AT_MOST then
-      return true
+    if looked < LOOK_AT_MOST then
+      looked = looked + open_gates(pop_queue, LOOK_AT_MOST - looked)
     end
     local first = redis.call('ZRANGE', key('turns', pop_queue), 0, 0, 'WITHSCORES')
     if not first[1] then
-      return false
+      return looked >= LOOK_AT_MOST
     end
     local granted_before = #granted
     serve(name_in(first[1]), first[2])
-    if #granted == granted_before then
-      looked = looked + 1
+    if #granted > granted_before then
+      -- A job in a lane takes longer than other jobs.
+      add_work(1)
+    else
+      parked = parked + 1
     end
   end
   refresh_lanes()

@@ -1,7 +1,7 @@
 -- run_due_schedules: create one job for each due run of a schedule. The put time of the job is the time
 -- of the run. If another job holds the unique value of the new job, the run is skipped.
 --
--- uses   keys now job_records create_job unique_values schedule_index cron
+-- uses   keys now job_records create_job unique_values schedule_index cron work_budget
 
 local function interval_runs(schedule, most)
   local every, first = tonumber(schedule.every), tonumber(schedule.next)
@@ -69,11 +69,6 @@ local function next_job_id(schedule)
 end
 
 local function start_run(schedule, given, at)
-  if unique_holder(schedule.queue, given.unique, '') then
-    runs_left = runs_left - 1
-    schedule.skipped = schedule.skipped + 1
-    return true
-  end
   local id = next_job_id(schedule)
   if not id then
     return false
@@ -86,13 +81,36 @@ local function start_run(schedule, given, at)
   return true
 end
 
-local function advance_schedule(schedule)
-  local runs, upcoming = due_runs(schedule, runs_left)
+local SKIPPED_AT_MOST = 500
+
+-- Skip the due runs from `first` on, a bounded number per call. Return the last skipped run and the time of the
+-- next run.
+local function skip_runs(schedule, first)
+  if schedule.every then
+    local skipped, every = math.floor((now - first) / schedule.every) + 1, tonumber(schedule.every)
+    schedule.skipped = schedule.skipped + skipped
+    return first + (skipped - 1) * every, first + skipped * every
+  end
+  local rule = read_rule(schedule.rule, schedule.offsets)
+  local runs, upcoming = all_cron_runs(rule, first, SKIPPED_AT_MOST)
+  schedule.skipped = schedule.skipped + 1 + #runs
+  runs_left = runs_left - math.ceil(#runs / 10)
+  return runs[#runs] or first, upcoming
+end
+
+-- Create the due jobs of a schedule, at most `most` of them. While a job with the unique value of the new jobs
+-- exists, all due runs are skipped. Return whether no run is due any more.
+local function advance_schedule(schedule, most)
+  local runs, upcoming = due_runs(schedule, most)
   local given = schedule.options ~= '' and cmsgpack.unpack(schedule.options) or {}
   local start_within = given.start_within
   for _, at in ipairs(runs) do
     given.start_within = start_within and start_within + at - now
-    if not start_run(schedule, given, at) then
+    if unique_holder(schedule.queue, given.unique, '') then
+      schedule.last, upcoming = skip_runs(schedule, at)
+      schedule.after = schedule.last
+      break
+    elseif not start_run(schedule, given, at) then
       upcoming = at
       break
     end
@@ -103,18 +121,22 @@ local function advance_schedule(schedule)
     'made', schedule.made, 'skipped', schedule.skipped, 'after', schedule.after,
     'last', schedule.last or '')
   list_schedule(schedule.id, schedule.queue, upcoming)
+  return tonumber(upcoming) > now
 end
 
+-- Each schedule gets its share of the runs of this call, so that no schedule waits for the backlog of another.
 local function run_schedules(queue, due)
-  for _, id in ipairs(due) do
+  runs_left = work_left(runs_left)
+  local done = true
+  for i, id in ipairs(due) do
     local schedule = runs_left > 0 and read_schedule(id)
     if schedule then
-      advance_schedule(schedule)
+      done = advance_schedule(schedule, math.ceil(runs_left / (#due - i + 1))) and done
     elseif runs_left > 0 then
       unlist_schedule(id, queue)
     end
   end
-  return runs_left > 0
+  return done and runs_left > 0
 end
 
 local SCHEDULES_AT_MOST = 50

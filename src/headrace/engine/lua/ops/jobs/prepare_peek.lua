@@ -9,7 +9,7 @@
 
 local GATES_AT_MOST = 100
 
-local done = reclaim_dead_worker() and promote_due_jobs(queue) and run_due_schedules(queue)
+local done = reclaim_dead_workers(queue) and promote_due_jobs(queue) and run_due_schedules(queue)
 drain_ingress(queue)
 flush_zsets()
 if settings(queue).governed then

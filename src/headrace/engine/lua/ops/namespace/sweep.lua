@@ -6,16 +6,20 @@
 -- each   queue
 -- flags  allow-oom
 -- uses   keys now reclaim_dead_worker promote_due_jobs run_due_schedules ingress sorted_sets notices
--- uses   completed_jobs run_agenda job_finished write_back
+-- uses   completed_jobs run_agenda job_finished write_back work_budget
 -- reply  1 if no housekeeping is left, else 0
 
 local QUEUES_PRUNED_AT_MOST = 4
 local RATES_PRUNED_AT_MOST = 500
 local pruned = 0
 
-local done = reclaim_dead_worker()
+local done = reclaim_dead_workers()
 flush_zsets()
 for queue in each() do
+  if work_left(1) == 0 then
+    done = false
+    break
+  end
   done = promote_due_jobs(queue) and done
   done = run_due_schedules(queue) and done
   done = drain_ingress(queue) and done

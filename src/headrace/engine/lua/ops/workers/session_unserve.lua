@@ -11,7 +11,7 @@ if not is_live_session(worker, token) then
   return 'SESSION_ENDED'
 end
 redis.call('ZREM', key('serves', worker), queue)
-local jobs, finished = jobs_held_by(worker, '[' .. queue .. '\0', '(' .. queue .. '\1')
+local jobs, finished = jobs_held_by(worker, AT_MOST, queue)
 for _, job in ipairs(jobs) do
   end_lease(job)
   return_job(job, 'released', 'front', 0, { 'reason', 'unserved' })

@@ -1,0 +1,19 @@
+-- work_budget: bound the work of one call, so that no call keeps the server busy for long. The work of a call
+-- is the number of its events, because every change of a job has an event. Work without events is added. A
+-- call that has used its budget leaves the rest of its housekeeping to later calls.
+--
+-- uses   events
+
+local WORK_AT_MOST = 512
+
+local other_work = 0
+
+-- Return how many of `wanted` units of work this call may still do.
+local function work_left(wanted)
+  local events = number and number - first_number or 0
+  return math.floor(math.max(0, math.min(wanted, WORK_AT_MOST - events - other_work)))
+end
+
+local function add_work(units)
+  other_work = other_work + units
+end
