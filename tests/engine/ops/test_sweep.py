@@ -27,7 +27,7 @@ def test_sweep_returns_jobs_of_dead_workers_and_notifies_the_queue(
     with listening(hr, url, "queue:mail") as workers:
         hr.sweep()
 
-        assert workers.messages() == ["work 2", "work 2"]
+        assert workers.messages() == ["work 4"]
     assert hr.workers.list() == []
     assert ids(queue.jobs("waiting").jobs) == put
 

@@ -155,9 +155,11 @@ class Work(Moves):
             return "SESSION_REQUIRED"
         self.reclaim(queue)
         self.promote(queue)
-        self.take_in(queue)
         scheduled = self.listed(queue, "scheduled")
         self.tidy()
+        # Pushed payloads follow the jobs that wait already.
+        if sum(job.priority <= 0 for job in self.listed(queue, "waiting")) < count:
+            self.take_in(queue)
         self.foreseen = -1
         if rules.paused:
             return -1, []

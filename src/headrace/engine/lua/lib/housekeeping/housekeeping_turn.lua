@@ -1,27 +1,36 @@
 -- housekeeping_turn: let one caller at a time do the housekeeping that takes many calls, so that many waiting
 -- clients do not all do it at once. A call that leaves work takes the turn for its caller. The turn ends when
--- the work is done, or when the caller has been silent for a while. Other callers meanwhile hand out the jobs
--- that wait already.
+-- the work is done, when the caller has been silent for a while, or after many calls of other callers that
+-- found no job. Other callers meanwhile hand out the jobs that wait already.
 --
 -- uses   keys now
 
-local TURN_LASTS = 100
+local TURN_LASTS, SKIPS_AT_MOST = 100, 64
 
--- Who has the turn, or nil.
-local turn_holder
+-- Who has the turn, until when, and how many calls of other callers have found no job since then.
+local turn_holder, turn_ends, skips
+
+local function write_turn(caller, ends, number_of_skips)
+  redis.call('SET', TURN, caller .. '\0' .. string.format('%d', ends) .. '\0' .. number_of_skips)
+end
 
 -- Return whether this caller may do housekeeping.
 local function has_turn(caller)
-  local holder, ends = string.match(redis.call('GET', TURN) or '', '^(.*)%z(%d+)$')
-  local left = holder and tonumber(ends) - now or 0
-  turn_holder = left > 0 and left <= TURN_LASTS and holder or nil
-  return not turn_holder or turn_holder == caller
+  turn_holder, turn_ends, skips = string.match(redis.call('GET', TURN) or '', '^(.*)%z(%d+)%z(%d+)$')
+  turn_ends, skips = tonumber(turn_ends or 0), tonumber(skips or 0)
+  -- If the clock was set back, the turn ends too.
+  return turn_ends <= now or turn_ends > now + TURN_LASTS or skips >= SKIPS_AT_MOST or turn_holder == caller
+end
+
+-- Record that a caller without the turn found no job.
+local function skip_turn()
+  write_turn(turn_holder, turn_ends, skips + 1)
 end
 
 -- Keep the turn of this caller until its next call, or end its turn.
 local function pass_turn(caller, is_finished)
   if not is_finished then
-    redis.call('SET', TURN, caller .. '\0' .. string.format('%d', now + TURN_LASTS))
+    write_turn(caller, now + TURN_LASTS, 0)
   elseif turn_holder then
     redis.call('DEL', TURN)
   end

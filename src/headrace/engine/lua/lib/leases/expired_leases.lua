@@ -1,6 +1,6 @@
 -- expired_leases: find jobs with expired leases, and hand these jobs out.
 --
--- uses   keys now job_records set_members sorted_sets settings lanes hand_out return_job lane_access
+-- uses   keys now job_records sorted_sets settings lanes hand_out return_job lane_access
 -- uses   work_budget
 
 -- The number of leases with the same deadline that are compared. A pop of many jobs gives all of them the same

@@ -4,7 +4,7 @@
 -- forgotten if the finished job is deleted or a new job gets the same id.
 --
 -- uses   keys now set_members job_records sorted_sets dependency_policies job_finished links
--- uses   cancel_and_expire failures work_budget
+-- uses   cancel_and_expire failures
 
 local FOLLOW_AT_MOST = 256
 

@@ -70,12 +70,10 @@ local function is_ready(queue, limits)
   if redis.call('EXISTS', key('scheduled', queue), key('schedules', queue), key('ingress', queue)) > 0 then
     ready = ready and promote_due_jobs(queue)
     all_in = run_due_schedules(queue)
-    all_in = drain_ingress(queue) and all_in
   end
   run_agenda()
   ready = ready and not limits.building
   pass_turn(pop_worker, ready and all_in and all_done and not limits.rechecking)
-  flush_zsets()
   return ready, all_in and all_done and not limits.rechecking
 end
 
@@ -87,6 +85,9 @@ local function pop_general(queue, worker, secret, count, deadline)
   if may_prepare then
     ready, all_in = is_ready(queue, limits)
   end
+  flush_zsets()
+  all_in = drain_ingress_for_pop(queue, count) and all_in
+  flush_zsets()
   if again then
     resume_pop()
   end
@@ -106,7 +107,8 @@ local function pop_general(queue, worker, secret, count, deadline)
     flush_zsets()
     due = all_in and ms_until_due(due_sources(queue), math.huge) or 0
   end
-  if due == 0 and #granted == 0 and not may_prepare then
+  if #granted == 0 and not may_prepare and limits.paused ~= 1 then
+    skip_turn()
     due = AGAIN_SOON
   end
   if woken then

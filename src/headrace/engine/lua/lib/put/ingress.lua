@@ -1,7 +1,7 @@
 -- ingress: turn elements of a queue's ingress list into jobs, in the order in which the elements were
 -- pushed. The put time of a job is the time when its element is removed from the list.
 --
--- uses   keys settings job_records create_job
+-- uses   keys settings job_records create_job failures work_budget
 
 local LONGEST_NAME = 250
 
@@ -28,8 +28,10 @@ local function is_valid_id(bytes)
   return not string.find(bytes, '[\128-\255]')
 end
 
-local PIECE, ENOUGH_BYTES = 32, 4194304
-local ingress_left, ingress_bytes = 256, 0
+-- A call removes at most so many elements, and no more after this many bytes. A longer element becomes a failed
+-- job without data, because the server cannot handle it quickly.
+local INGRESS_AT_MOST, ENOUGH_BYTES, LONGEST_ELEMENT = 256, 1048576, 16777216
+local ingress_bytes = 0
 
 -- Clients may already have put jobs with ids of this form. Doubling the step skips these ids quickly.
 local function new_ingress_id(begins)
@@ -52,38 +54,56 @@ local function id_from_data(queue, data)
   return is_valid_id(data) and data
 end
 
+local function refuse_element(queue, data, begins)
+  local job = create_job(queue, new_ingress_id(begins), '', nil, '', { 'reason', 'ingress' })
+  fail_job(job, 'payload too large', string.format('the ingress element has %d bytes; it may have at most %d',
+    #data, LONGEST_ELEMENT), 'ingress')
+end
+
 local function create_from_ingress(queue, data, begins, data_is_id)
+  if #data > LONGEST_ELEMENT then
+    return refuse_element(queue, data, begins)
+  end
   local id = data_is_id and id_from_data(queue, data) or new_ingress_id(begins)
   if not read_job(id) then
     create_job(queue, id, data, nil, '', { 'reason', 'ingress' })
   end
 end
 
-local function take_ingress(queue)
+local function take_ingress(queue, most)
   local where = key('ingress', queue)
   local shards, id_prefix = unpack(redis.call('HMGET', META, 'shards', 'ingress'))
   if not id_prefix or redis.call('TYPE', where).ok ~= 'list' then
     return true
   end
   local data_is_id = shards == '1' and settings(queue).ingress == 'id'
-  while ingress_left > 0 do
-    local pushed = redis.call('RPOP', where, PIECE) or {}
-    ingress_left = ingress_left - #pushed
-    for _, data in ipairs(pushed) do
-      create_from_ingress(queue, data, id_prefix, data_is_id)
-      ingress_bytes = ingress_bytes + #data
+  for _ = 1, work_left(most) do
+    local data = ingress_bytes < ENOUGH_BYTES and redis.call('RPOP', where)
+    if not data then
+      break
     end
-    if #pushed < PIECE then
-      return true
-    elseif ingress_bytes > ENOUGH_BYTES then
-      ingress_left = 0
-    end
+    create_from_ingress(queue, data, id_prefix, data_is_id)
+    ingress_bytes = ingress_bytes + #data
   end
-  return false
+  return redis.call('EXISTS', where) == 0
 end
 
--- Turn elements into jobs, a bounded number per call. Return true if the list is empty afterwards. A key
--- that is not a list stays unchanged.
-local function drain_ingress(queue)
-  return redis.call('EXISTS', key('ingress', queue)) == 0 or take_ingress(queue)
+-- Turn elements into jobs, at most `most`. Return true if the list is empty afterwards. A key that is not a list
+-- stays unchanged.
+local function drain_ingress(queue, most)
+  return redis.call('EXISTS', key('ingress', queue)) == 0 or take_ingress(queue, most or INGRESS_AT_MOST)
+end
+
+local INGRESS_AT_LEAST = 32
+
+-- Turn elements into jobs if a pop of `count` jobs may need them: the jobs follow all waiting jobs of priority 0.
+-- Return true if the list is empty afterwards.
+local function drain_ingress_for_pop(queue, count)
+  if redis.call('EXISTS', key('ingress', queue)) == 0 then
+    return true
+  elseif settings(queue).governed then
+    return drain_ingress(queue)
+  end
+  local wanted = count - redis.call('ZCOUNT', key('waiting', queue), '-inf', 0)
+  return wanted > 0 and drain_ingress(queue, math.min(INGRESS_AT_MOST, math.max(INGRESS_AT_LEAST, wanted)))
 end

@@ -6,11 +6,11 @@
 -- uses   expired_leases next_jobs describe_jobs
 -- reply  {1 if a pop would do other work first else 0, described job, ...}
 
--- A pop does not hand out a job without retries left, so a few more jobs are read.
-local PASSED_OVER_AT_MOST = 100
+-- A pop does not hand out a job without retries left, so more jobs are read.
+local LATE_AT_LEAST = 1000
 
 local ids = {}
-for _, late in ipairs((expired_leases(queue, count + PASSED_OVER_AT_MOST))) do
+for _, late in ipairs((expired_leases(queue, math.max(count, LATE_AT_LEAST)))) do
   local job = late[1]
   if #ids < count and not (job.retries and job.remaining <= 0) then
     ids[#ids + 1] = job.id
