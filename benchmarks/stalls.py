@@ -134,8 +134,7 @@ class Bench:
             seconds = time.monotonic() - started
         reply: Any = self._server.fcall_ro("longest", 0)
         spent = {
-            op.decode(): 1000 * float(one)
-            for op, one in zip(reply[::2], reply[1::2], strict=True)
+            op.decode(): 1000 * float(one) for op, one in zip(reply[::2], reply[1::2], strict=True)
         }
         script = max(spent, key=lambda op: spent[op])
         return Stall(case, script, round(spent[script], 1), pinging.longest_ms, round(seconds, 1))

@@ -46,8 +46,8 @@ def test_the_lua_files_use_only_names_that_they_define_or_import() -> None:
         ),
         (
             "ops/put",
-            "args   queue options:packed",
-            "args   queue choices:packed",
+            "args   queue:short_name options:packed",
+            "args   queue:short_name choices:packed",
             "W113) accessing undefined variable 'options'",
         ),
         (

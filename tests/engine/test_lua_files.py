@@ -148,7 +148,16 @@ def test_keys_are_of_the_type_that_is_documented(hr: Client, clock: Clock) -> No
         found[role + colon] = kind
 
     stored = {key.partition("<")[0]: kind for key, kind in documented().items()}
-    for absent in ("clock", "libraries", "turn", "queue:", "worker:", "ended:", "changes:", "tracked:"):
+    for absent in (
+        "clock",
+        "libraries",
+        "turn",
+        "queue:",
+        "worker:",
+        "ended:",
+        "changes:",
+        "tracked:",
+    ):
         del stored[absent]
     assert found == stored
 

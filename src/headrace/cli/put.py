@@ -24,7 +24,7 @@ from headrace.errors import HeadraceError, InvalidArgument, JobExists
 from headrace.operations.batches import in_batches
 from headrace.operations.core import Core
 from headrace.operations.ids import batch_of, new_id, new_nonce
-from headrace.operations.putting import FullItem, put_call, row_of
+from headrace.operations.putting import PAYLOADS, FullItem, put_call, row_of
 from headrace.options import OPTIONS, UNSET, Unset, is_given
 from headrace.transport.drive import drive
 
@@ -229,6 +229,7 @@ def _put(
         list(rows.values()),
         lambda part: put_call(queue.name, part, {}, on_exists, nonce),
         most,
+        PAYLOADS,
     )
     try:
         answers = drive(queue.core.transport, call)

@@ -14,12 +14,12 @@ from headrace.engine.check import PAGE, choice, free_text, listed, page, text, w
 from headrace.engine.timestamps import moment
 from headrace.errors import FeedNotFound, InvalidArgument, ServerUnavailable
 from headrace.feeds.values import FeedCounts, FeedSettings
-from headrace.operations.batches import Row, chunks
+from headrace.operations.batches import Row, chunks, cut
 from headrace.operations.core import Core
 from headrace.operations.ids import new_ids, new_nonce
 from headrace.operations.paging import first_names
 from headrace.operations.protocols import ClientLike, FeedLike
-from headrace.operations.putting import encoded
+from headrace.operations.putting import PAYLOADS, encoded
 from headrace.operations.queues import text_map
 from headrace.operations.requests import ask_one, raw
 from headrace.transport.drive import Operation
@@ -239,11 +239,11 @@ def publish_many(
         ids = yield from _new_ids(feed, len(payloads))
         given = list(zip(ids, payloads, strict=True))
     _check_reference([one for one, _ in given], place)
-    for number, rows in enumerate(chunks(given, limits.batch)):
+    for at, rows in enumerate(cut(given, limits.batch, PAYLOADS)):
         try:
             yield from _publish(feed, rows, place, touch=touch)
         except ServerUnavailable as error:
-            error.maybe_done = error.maybe_done or number > 0
+            error.maybe_done = error.maybe_done or at > 0
             raise
         if place.where in ("first", "after"):
             place = FeedPlace("after", rows[-1][0])

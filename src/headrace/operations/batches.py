@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 from headrace.engine.call import Arg, Call
@@ -14,6 +15,10 @@ from headrace.transport.drive import Operation
 T = TypeVar("T")
 Row = tuple[Arg, ...]
 R = TypeVar("R", bound=tuple[Any, ...])
+
+# The maximum size of all payloads in one call. A larger payload gets a call of its own. Copying a
+# MiB keeps the server busy for some milliseconds.
+BATCH_BYTES = 1 << 20
 
 
 def chunks(items: Sequence[T], size: int) -> list[Sequence[T]]:
@@ -41,24 +46,43 @@ def chunks_by_size(
         yield part
 
 
+def cut(rows: Sequence[R], most: int, payloads: Sequence[int] = ()) -> Sequence[Sequence[R]]:
+    """Split rows into parts of up to `most` rows whose payloads have up to BATCH_BYTES bytes.
+
+    `payloads` are the positions of the payloads in each row.
+    """
+    if _size(rows, payloads) <= BATCH_BYTES:
+        return chunks(rows, most)
+    return [*chunks_by_size(rows, lambda row: _size([row], payloads), BATCH_BYTES, count=most)]
+
+
+def _size(rows: Sequence[tuple[Any, ...]], payloads: Sequence[int]) -> int:
+    return sum([len(row[payload]) for payload in payloads for row in rows])
+
+
 def rounds(
-    core: Core, rows: Sequence[tuple[Any, ...]], most: int | None = None
+    core: Core,
+    rows: Sequence[tuple[Any, ...]],
+    most: int | None = None,
+    payloads: Sequence[int] = (),
 ) -> Iterator[list[tuple[int, list[int]]]]:
     """Yield one batch per round trip, with the positions of up to `most` rows for each shard.
 
-    The first value of a row is the job id. The default of `most` is Limits.batch.
+    The first value of a row is the job id. The default of `most` is Limits.batch. `payloads` are
+    the positions of the payloads in each row.
     """
-    by_shard: dict[int, list[int]] = {}
+    by_shard: dict[int, list[tuple[Any, ...]]] = {}
     for position, row in enumerate(rows):
-        by_shard.setdefault(core.shard_of(str(row[0])), []).append(position)
-    size = most or core.limits.batch
-    longest = max((len(positions) for positions in by_shard.values()), default=0)
-    for start in range(0, longest, size):
-        yield [
-            (shard, positions[start : start + size])
-            for shard, positions in by_shard.items()
-            if start < len(positions)
+        by_shard.setdefault(core.shard_of(str(row[0])), []).append((*row, position))
+    parts = [
+        [
+            (shard, [row[-1] for row in part])
+            for part in cut(placed, most or core.limits.batch, payloads)
         ]
+        for shard, placed in by_shard.items()
+    ]
+    for batch in zip_longest(*parts):
+        yield [part for part in batch if part is not None]
 
 
 def in_batches(
@@ -66,16 +90,20 @@ def in_batches(
     rows: Sequence[R],
     make: Callable[[Sequence[R]], Call[list[T]]],
     most: int | None = None,
+    payloads: Sequence[int] = (),
 ) -> Operation[list[T]]:
     """Make calls of up to `most` rows per shard and return one answer per row, in order.
+
+    If the rows have payloads, at the positions `payloads`, the size of a call is limited too.
 
     Raises ServerUnavailable with maybe_done=True if a batch fails after an earlier batch was
     answered.
     """
-    if core.shards == 1 and 0 < len(rows) <= (most or core.limits.batch):
+    is_small = _size(rows, payloads) <= BATCH_BYTES
+    if core.shards == 1 and 0 < len(rows) <= (most or core.limits.batch) and is_small:
         return (yield from ask_one(core, 0, make(rows)))
     answers: dict[int, T] = {}
-    for batch in rounds(core, rows, most):
+    for batch in rounds(core, rows, most, payloads):
         calls = [(shard, make([rows[i] for i in positions])) for shard, positions in batch]
         replies = yield from ask(core, calls, part_done=bool(answers))
         for (_, positions), found in zip(batch, replies, strict=True):

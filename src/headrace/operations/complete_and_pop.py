@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncio import CancelledError
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any, TypeVar
 
 from headrace.engine.call import Answer
@@ -12,7 +13,7 @@ from headrace.errors import InvalidArgument
 from headrace.operations.batches import rounds
 from headrace.operations.core import Core
 from headrace.operations.durability import confirmed
-from headrace.operations.finishing import complete_call, completions
+from headrace.operations.finishing import GIVEN, complete_call, completions
 from headrace.operations.lease_watch import while_finishing
 from headrace.operations.popping import (
     Handout,
@@ -47,13 +48,13 @@ def complete_and_pop(
     core = queue.core
     rows = completions(core, leases, results)
     make_pop = pop_call(queue, worker, count, lease)
-    batches = list(rounds(core, rows))
-    if len(batches) > 1:
+    if len(list(rounds(core, rows))) > 1:
         raise InvalidArgument(
             f"complete_and_pop takes up to {core.limits.batch} jobs per shard; "
             "for more jobs, use leases.complete"
         )
-    batch = batches[0] if batches else []
+    # One shard may get several calls, because the size of a call is limited too.
+    batch = list(chain.from_iterable(rounds(core, rows, payloads=GIVEN)))
     calls: list[Any] = [
         (shard, complete_call(core, [rows[i] for i in positions], None, 0))
         for shard, positions in batch

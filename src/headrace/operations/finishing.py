@@ -54,7 +54,9 @@ LOG_LINES = 100
 OPERATOR = ""
 TRACEBACK_BYTES = 8192
 NO_RETRY = -1
-
+# The positions of payloads in a row of the script `complete` and of the script `fail`.
+GIVEN = (2,)
+MESSAGE_AND_DATA = (3, 6)
 
 # Another name for UNSET, for arguments that hold a result.
 NO_RESULT = UNSET
@@ -142,6 +144,7 @@ def complete_many(
         rows,
         lambda part: complete_call(core, part, next, delay, parents),
         batch_of(core, len(parents or ())),
+        GIVEN,
     )
     return (yield from confirmed(core, durability, while_finishing(core, rows, request)))
 
@@ -294,7 +297,7 @@ def fail_many(client: ClientLike, items: Iterable[Fail]) -> Operation[list[Answe
     """
     core = client.core
     rows = [_failed_attempt(item) for item in listed("items", items, "Fail")]
-    request = in_batches(core, rows, lambda part: fail_call(core, part))
+    request = in_batches(core, rows, lambda part: fail_call(core, part), None, MESSAGE_AND_DATA)
     finishing = while_finishing(core, [row[:2] for row in rows], request)
     return (yield from confirmed(core, None, finishing))
 

@@ -30,6 +30,8 @@ from headrace.transport.drive import Operation
 # A job to create: its id and payload. A FullItem also has a spare id and options of its own.
 FullItem = tuple[str, bytes, str, dict[str, Any] | None]
 Item = tuple[str, bytes] | FullItem
+# The positions of payloads in an item.
+PAYLOADS = (1,)
 
 
 def encoded(core: Core, value: Any) -> bytes:
@@ -188,6 +190,7 @@ def put_many(
         rows,
         lambda part: put_call(queue.name, part, shared, on_exists, nonce),
         batch_of(core, max(len(parents_of_row(row, shared)) for row in rows)) if rows else None,
+        PAYLOADS,
     )
     answers = yield from confirmed(core, durability, request)
     for answer in answers:

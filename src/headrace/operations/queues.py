@@ -18,7 +18,7 @@ from headrace.operations.requests import ask, ask_all, ask_one, raw
 from headrace.operations.values import Counts
 from headrace.transport.drive import Operation
 
-DELETE_AT_MOST = 500
+DELETE_AT_MOST = 250
 SHARED_LIMITS = {"concurrency", "rate"}
 # The number of queue names to read per round trip.
 LISTED = 1000

@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.engine.call import Answer, Call
+from headrace.operations.batches import cut
 from headrace.operations.core import Core
-from headrace.operations.finishing import complete_call, fail_call, release_call
+from headrace.operations.finishing import (
+    GIVEN,
+    MESSAGE_AND_DATA,
+    complete_call,
+    fail_call,
+    release_call,
+)
 from headrace.operations.popping import Popped
 from headrace.worker.task_call import Done, Failed, Snoozed
 
 Row = tuple[Any, ...]
+
+# The positions of payloads in a row, by the kind of acknowledgement.
+PAYLOADS = {"complete": GIVEN, "move": GIVEN, "fail": MESSAGE_AND_DATA, "release": ()}
 
 
 @dataclass(slots=True)
@@ -87,9 +97,9 @@ class AckBuffer:
         size = self._core.limits.batch
         taken = []
         for (shard, kind, *options), group in groups.items():
-            for at in range(0, len(group), size):
-                jobs, rows = zip(*group[at : at + size], strict=True)
-                taken.append(PendingAck(shard, self._call(kind, options, list(rows)), list(jobs)))
+            for part in cut([(*row, popped) for popped, row in group], size, PAYLOADS[kind]):
+                rows, jobs = [row[:-1] for row in part], [row[-1] for row in part]
+                taken.append(PendingAck(shard, self._call(kind, options, rows), jobs))
         return taken
 
     def _add(self, kind: tuple[Any, ...], popped: Popped, row: Row) -> None:

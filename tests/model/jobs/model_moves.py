@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from math import inf
 from typing import Concatenate, ParamSpec, TypeVar
 
 from tests.model.jobs.model_parts import DAY, Day, Event, Job, Rules, Session, in_order

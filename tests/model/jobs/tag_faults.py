@@ -116,7 +116,7 @@ TAG_FAULTS = [
         "~= 'replace'",
         "== 'none'",
     ),
-    Fault("a tag is counted twice", "lib/tags", "if not is_among(before, tag)", "if true"),
+    Fault("a tag is counted twice", "lib/tags", "if not had[tag]", "if true"),
     Fault("a job stays listed under a removed tag", "lib/tags", "list_tag(job, tag, -1)", ""),
     Fault("a tag without jobs stays listed", "lib/tags", "redis.call('ZREM', TAGS, tag)", ""),
     Fault("tags are not counted", "lib/write_back", "write_tags()", ""),
@@ -147,7 +147,7 @@ TAG_FAULTS = [
     ),
     Fault("a new tag writes no event", "lib/tags", "emit(", "local _ = (function() end)("),
     Fault("a job may have one tag too many", "ops/tag", "#wanted > most", "#wanted > most + 1"),
-    Fault("untag removes no tag", "ops/untag", "if not is_among(names, tag)", "if true"),
+    Fault("untag removes no tag", "ops/untag", "if not unwanted[tag]", "if true"),
     Fault("one job too many may be tracked", "ops/track", ">= most", "> most"),
     Fault(
         "tracking a job again changes the time of its tracking",

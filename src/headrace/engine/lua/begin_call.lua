@@ -48,3 +48,14 @@ end
 local function packed(argument)
   return argument ~= '' and cmsgpack.unpack(argument) or nil
 end
+
+-- Clients allow shorter names. This limit protects the server from other callers, because each event contains names.
+-- An operation reads its names before it writes anything.
+local NAME_AT_MOST = 65536
+
+local function short_name(argument)
+  if #argument > NAME_AT_MOST then
+    error({ err = string.format('ERR a name has %d bytes; it may have at most %d', #argument, NAME_AT_MOST) })
+  end
+  return argument
+end

@@ -110,7 +110,7 @@ local function delete_job_keys()
       end
     end
   end
-  call_in_batches('DEL', nil, names)
+  call_in_batches('UNLINK', nil, names)
 end
 
 local function write_jobs()

@@ -25,15 +25,32 @@ local function is_among(names, wanted)
   return false
 end
 
+local function set_of(names)
+  local found = {}
+  for _, name in ipairs(names) do
+    found[name] = true
+  end
+  return found
+end
+
+-- Clients allow fewer tags. This limit protects the server from other callers.
+local TAGS_AT_MOST = 1000
+
+-- Return a refusal if a job may not have these tags, else nil.
+local function refused_tags(tags)
+  return tags and #tags > TAGS_AT_MOST and 'TOO_MANY tags ' .. TAGS_AT_MOST or nil
+end
+
 local function set_tags(job, wanted)
   local before = extra(job, 'tags') or {}
+  local had, has = set_of(before), set_of(wanted)
   for _, tag in ipairs(wanted) do
-    if not is_among(before, tag) then
+    if not had[tag] then
       list_tag(job, tag, 1)
     end
   end
   for _, tag in ipairs(before) do
-    if not is_among(wanted, tag) then
+    if not has[tag] then
       list_tag(job, tag, -1)
     end
   end

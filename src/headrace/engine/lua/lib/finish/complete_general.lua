@@ -27,6 +27,7 @@ local function complete_job(job, given, next_queue, delay, parents)
 end
 
 local function complete_general(next_queue, delay, parents, each)
+  short_name(next_queue or '')
   read_jobs(ids_of(each))
   local answers = {}
   for id, token, given in each() do

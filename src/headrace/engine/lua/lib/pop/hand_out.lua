@@ -1,7 +1,7 @@
 -- hand_out: hand jobs to the worker of a pop.
 --
 -- uses   lanes keys now settings job_records sorted_sets job_states events observations books
--- uses   job_finished lane_access cancel_and_expire
+-- uses   job_finished lane_access cancel_and_expire work_budget
 
 -- The arguments of the pop, and the jobs that this call has handed out.
 local pop_queue, pop_worker, pop_secret, pop_deadline
@@ -41,7 +41,13 @@ local function grant_lease(job, known_member, waited)
   end
 end
 
+-- Copying this many bytes of payloads into the reply takes as long as changing the state of one job.
+local BYTES_LIKE_A_CHANGE = 8192
+
 local function hand_out(job, known_member, waited)
+  if job.data == false then
+    add_work(redis.call('STRLEN', key('data', job.id)) / BYTES_LIKE_A_CHANGE)
+  end
   grant_lease(job, known_member, waited)
   granted[#granted + 1] = job
 end

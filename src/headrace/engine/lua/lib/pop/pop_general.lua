@@ -38,6 +38,9 @@ local function take_waiting(most)
   end
   read_jobs(ids)
   for i = 1, #ids do
+    if work_left(1) == 0 then
+      break
+    end
     hand_out_waiting(ids[i], found[i])
   end
   return #found == most

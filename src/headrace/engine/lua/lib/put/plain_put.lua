@@ -4,7 +4,7 @@
 -- the lane.
 --
 -- uses   keys set_members now defaults setting_value job_packing events short_path short_path_enabled gates
--- uses   hand_over
+-- uses   hand_over tags
 
 local PLAIN_OPTIONS = { priority = true, retries = true, tags = true, key = true }
 
@@ -15,7 +15,7 @@ local function are_plain(options)
       return false
     end
   end
-  return true
+  return not refused_tags(options.tags)
 end
 
 -- Return nil if the queue needs the general path. Otherwise return the retries of its jobs, the size of the

@@ -2,7 +2,7 @@
 -- queues and repeated calls.
 --
 -- uses   now job_records create_job unique_values write_back put_rules put_existing_id
--- uses   put_taken_unique_value
+-- uses   put_taken_unique_value tags
 
 -- Return the options of a job. The job's own options override the options of the call.
 local function given_to(own, options)
@@ -48,7 +48,10 @@ local function put_general(queue, options, each)
       given.delay = math.max(0, given.at - now)
     end
     local into = given and given.queue or queue
-    if again and spare and read_job(spare) then
+    local refusal = given and refused_tags(given.tags)
+    if refusal then
+      answers[at] = refusal
+    elseif again and spare and read_job(spare) then
       answers[at] = 2
     elseif job and put_nonce == '' then
       answers[at] = 0

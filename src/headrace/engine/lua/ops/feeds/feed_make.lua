@@ -1,7 +1,7 @@
 -- feed_make: create a feed with all its settings. If the feed already exists and `open` is set, only return
 -- the kind of the feed. The nonce distinguishes a repeated call from a new call.
 --
--- args   feed kind max_length about nonce instance open:flag
+-- args   feed:short_name kind max_length about nonce instance open:flag
 -- uses   keys now feed feed_change events
 -- reply  the kind, plain or sorted, or a refusal
 -- error  FEED_EXISTS

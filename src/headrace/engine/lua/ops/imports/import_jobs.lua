@@ -7,10 +7,10 @@
 -- args   import_name
 -- each   id spare import_id queue data about:packed result:optional
 -- uses   job_records imported_ids write_back keys now settings create_job events ensure_queue
--- uses   unique_values books job_states completed_jobs failures notices links
+-- uses   unique_values books job_states completed_jobs failures notices links tags
 -- reply  for each, 1 imported, 2 imported under its spare id, '=' and an id: imported before under that id,
 --        or a refusal
--- error  JOB_EXISTS
+-- error  JOB_EXISTS TOO_MANY
 
 local IMPORTED = 'imported'
 
@@ -113,6 +113,8 @@ for id, spare, import_id, queue, data, about, result in each() do
   local free = not job and id or not read_job(spare) and spare
   if imported_id then
     answers[at] = '=' .. imported_id
+  elseif refused_tags(about.tags) then
+    answers[at] = refused_tags(about.tags)
   elseif not free then
     answers[at] = 'JOB_EXISTS ' .. job.state
   else

@@ -3,7 +3,7 @@
 -- with the worker's session, if the queue uses sessions. With an offer, a worker that finds no job is
 -- handed the next plain job that is put within `offer` milliseconds.
 --
--- args   queue worker secret count:int lease:int offer:int
+-- args   queue:short_name worker:short_name secret count:int lease:int offer:int
 -- flags  allow-oom
 -- uses   keys now defaults setting_value short_path_enabled events short_path plain_pop pop_general write_back
 -- uses   outages

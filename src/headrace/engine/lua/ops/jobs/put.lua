@@ -6,13 +6,13 @@
 -- `on_exists` decides what happens if a job exists. Either the existing job is moved to this queue or
 -- replaced, or the new job is refused or created under its spare id.
 --
--- args   queue options:packed id data next_id
--- each   id data
+-- args   queue:short_name options:packed id:short_name data next_id
+-- each   id:short_name data
 -- role   producer
 -- uses   plain_put job_records put_general write_back
 -- reply  the number of jobs if all were created, else for each: 1 created, 2 created under its spare id,
 --        3 moved, 4 replaced, 0 already created, '=' and an id: that job was replaced instead, or a refusal
--- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN
+-- error  JOB_EXISTS DEPENDENCY_REFUSED UNIQUE_TAKEN TOO_MANY
 
 local made, left
 if not options or are_plain(options) then

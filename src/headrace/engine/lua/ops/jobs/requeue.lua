@@ -3,7 +3,7 @@
 -- worker loses its lease. If `state` is set, only jobs in that state are requeued. The nonce distinguishes
 -- a repeated call from a new call.
 --
--- args   queue delay:int nonce state
+-- args   queue:short_name delay:int nonce state
 -- each   id
 -- uses   job_records events change_queue unique_values write_back
 -- reply  for each job, its new state or a refusal

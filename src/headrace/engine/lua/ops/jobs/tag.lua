@@ -8,22 +8,26 @@
 -- error  NOT_FOUND TOO_MANY
 
 local function with_names(job)
-  local wanted = { unpack(extra(job, 'tags') or {}) }
-  for _, name in ipairs(names) do
-    if not is_among(wanted, name) then
-      wanted[#wanted + 1] = name
+  local wanted, had = {}, {}
+  for _, list in ipairs({ extra(job, 'tags') or {}, names }) do
+    for _, name in ipairs(list) do
+      if not had[name] then
+        had[name] = true
+        wanted[#wanted + 1] = name
+      end
     end
   end
   return wanted
 end
 
+most = math.min(most, TAGS_AT_MOST)
 local answers = {}
 for id in each() do
   local job = read_job(id)
-  local wanted = job and with_names(job)
+  local wanted = job and #names <= TAGS_AT_MOST and with_names(job)
   if not job then
     answers[#answers + 1] = 'NOT_FOUND'
-  elseif #wanted > most and #wanted > #(extra(job, 'tags') or {}) then
+  elseif not wanted or #wanted > most and #wanted > #(extra(job, 'tags') or {}) then
     answers[#answers + 1] = 'TOO_MANY tags ' .. most
   else
     answers[#answers + 1] = change_tags(job, wanted)

@@ -7,10 +7,12 @@
 -- reply  for each job, its tags or a refusal
 -- error  NOT_FOUND
 
+local unwanted = set_of(names)
+
 local function without_names(job)
   local wanted = {}
   for _, tag in ipairs(extra(job, 'tags') or {}) do
-    if not is_among(names, tag) then
+    if not unwanted[tag] then
       wanted[#wanted + 1] = tag
     end
   end

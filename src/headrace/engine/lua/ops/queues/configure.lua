@@ -1,7 +1,7 @@
 -- configure: change the settings of a queue, and create the queue if it does not exist. An absent value
 -- unsets a setting. The setting `shards` is the number of shards that share the limits of the queue.
 --
--- args   queue
+-- args   queue:short_name
 -- each   name value:optional
 -- flags  allow-oom
 -- uses   keys settings ensure_queue notices change_limits convert_rates

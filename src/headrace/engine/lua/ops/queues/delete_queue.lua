@@ -77,5 +77,6 @@ for _, day in ipairs(days) do
     redis.call('ZREM', AGENDA, role .. ':' .. name)
   end
 end
-call_in_batches('DEL', nil, names)
+-- Some of these keys may be large.
+call_in_batches('UNLINK', nil, names)
 return 1

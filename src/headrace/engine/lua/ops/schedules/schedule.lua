@@ -4,7 +4,7 @@
 -- the stored schedule. In this case, a changed interval is counted from the last run. An import creates a
 -- schedule only once, even if the schedule has been ended since then, and never replaces another schedule.
 --
--- args   id queue nonce seen:optional delay:int import_name:optional import_id:optional
+-- args   id:short_name queue:short_name nonce seen:optional delay:int import_name:optional import_id:optional
 -- each   name value
 -- uses   keys now ensure_queue schedule_index cron notices imported_ids sorted_sets
 -- reply  {now, {name, value, ...}}

@@ -2,7 +2,7 @@
 -- are returned first, a bounded number per call. A worker that starts its session again with the same token
 -- keeps the leases that no other call has taken. A session with a ttl of -1 never expires.
 --
--- args   worker token ttl:int about
+-- args   worker:short_name token ttl:int about
 -- flags  allow-oom
 -- uses   keys now sorted_sets sessions return_job write_back
 -- reply  1 if started, 0 if the caller must call again
