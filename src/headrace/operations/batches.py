@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from headrace.engine.call import Arg, Call
@@ -57,7 +58,7 @@ def cut(rows: Sequence[R], most: int, payloads: Sequence[int] = ()) -> Sequence[
 
 
 def _size(rows: Sequence[tuple[Any, ...]], payloads: Sequence[int]) -> int:
-    return sum([len(row[payload]) for payload in payloads for row in rows])
+    return sum(sum(map(len, map(itemgetter(payload), rows))) for payload in payloads)
 
 
 def rounds(

@@ -139,7 +139,7 @@ def test_key_with_many_jobs_does_not_delay_other_keys(queue: Queue) -> None:
     queue.put_many([Put(("big", n), key="big") for n in range(3000)])
     queue.put_many([Put((key, n), key=str(key)) for key in range(99) for n in range(10)])
 
-    served = [lease.data for _ in range(4) for lease in queue.pop("ada", count=500)]
+    served = [lease.data for _ in range(12) for lease in queue.pop("ada", count=166)]
     others = [item for item in served if item[0] != "big"]
     assert len(others) == 990
     assert max(served.index([key, 9]) for key in range(99)) < 1100

@@ -12,6 +12,9 @@ local function clear_start_deadline(job)
   set_extra(job, 'start_by', nil)
 end
 
+-- Handing out a job under limits takes as long as handing out three other jobs.
+local WORK_OF_GATES = 2
+
 -- Hand a job to a worker under a new lease. If the queue removes jobs when they are popped, the job is
 -- deleted and has no lease.
 local function grant_lease(job, known_member, waited)
@@ -29,6 +32,7 @@ local function grant_lease(job, known_member, waited)
   local limits = settings(job.queue)
   if limits.limited or is_in_lane(job) then
     pass_gates(job, limits.removes ~= 1 and pop_deadline)
+    add_work(WORK_OF_GATES)
   end
   if limits.removes == 1 then
     emit('completed', job)

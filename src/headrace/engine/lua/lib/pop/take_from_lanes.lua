@@ -32,10 +32,7 @@ local function take_from_lanes(most)
     end
     local granted_before = #granted
     serve(name_in(first[1]), first[2])
-    if #granted > granted_before then
-      -- A job in a lane takes longer than other jobs.
-      add_work(1)
-    else
+    if #granted == granted_before then
       parked = parked + 1
     end
   end
