@@ -40,13 +40,13 @@ def hold(hr: Client, queue: Queue, worker: str, number: int = MANY) -> None:
     assert pop_all(queue, worker, lease=math.inf) == number
 
 
-def late_leases(_: Client, queue: Queue, clock: Clock) -> None:
+def late_leases(_hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put_many(range(MANY))
     pop_all(queue, "slow", lease=1)
     clock.tick(2)
 
 
-def late_leases_of_single_pops(_: Client, queue: Queue, clock: Clock) -> None:
+def late_leases_of_single_pops(_hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put_many(range(300))
     for _ in range(300):
         queue.pop("slow", lease=1)
@@ -82,28 +82,28 @@ def many_dead_workers(hr: Client, queue: Queue, clock: Clock) -> None:
     clock.tick(10)
 
 
-def due_jobs(_: Client, queue: Queue, clock: Clock) -> None:
+def due_jobs(_hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put_many(range(MANY), delay=1)
     clock.tick(2)
 
 
-def schedules_with_a_long_backlog(_: Client, queue: Queue, clock: Clock) -> None:
+def schedules_with_a_long_backlog(_hr: Client, queue: Queue, clock: Clock) -> None:
     queue.schedule("a", 1, every=1, backlog=None)
     queue.schedule("b", 1, cron="* * * * *", backlog=None, tags=["x"])
     queue.schedule("c", 1, cron="* * * * *", backlog=None, unique=True)
     clock.tick(3000)
 
 
-def pushed_elements(hr: Client, queue: Queue, _: Clock) -> None:
+def pushed_elements(hr: Client, queue: Queue, _clock: Clock) -> None:
     where = hr.core.key(0, keys.ingress(queue.name))
     hr.core.transport.send([(0, ("LPUSH", where, *map(str, range(MANY))))])
 
 
-def large_payloads(_: Client, queue: Queue, __: Clock) -> None:
+def large_payloads(_hr: Client, queue: Queue, _clock: Clock) -> None:
     queue.put_many(["x" * 100_000] * 100)
 
 
-def expired_start_deadlines(_: Client, queue: Queue, clock: Clock) -> None:
+def expired_start_deadlines(_hr: Client, queue: Queue, clock: Clock) -> None:
     queue.put_many(range(MANY), start_within=1, tags=["a", "b"])
     clock.tick(2)
 
@@ -118,12 +118,12 @@ def old_complete_jobs(hr: Client, queue: Queue, clock: Clock) -> None:
     clock.tick(2)
 
 
-def jobs_that_get_lanes(_: Client, queue: Queue, __: Clock) -> None:
+def jobs_that_get_lanes(_hr: Client, queue: Queue, _clock: Clock) -> None:
     queue.put_many([Put(n, key=str(n % 900)) for n in range(MANY)])
     queue.configure(fair=True, key_concurrency=1)
 
 
-def keys_at_their_limit(_: Client, queue: Queue, __: Clock) -> None:
+def keys_at_their_limit(_hr: Client, queue: Queue, _clock: Clock) -> None:
     queue.configure(key_concurrency=1)
     for _ in range(2):
         queue.put_many([Put(n, key=str(n)) for n in range(MANY)])
@@ -135,7 +135,7 @@ def keys_with_a_raised_limit(hr: Client, queue: Queue, clock: Clock) -> None:
     queue.configure(key_concurrency=2)
 
 
-def keys_whose_rates_refill(_: Client, queue: Queue, clock: Clock) -> None:
+def keys_whose_rates_refill(_hr: Client, queue: Queue, clock: Clock) -> None:
     queue.configure(key_rate="1/m")
     for _ in range(2):
         queue.put_many([Put(n, key=str(n)) for n in range(MANY)])
@@ -143,7 +143,7 @@ def keys_whose_rates_refill(_: Client, queue: Queue, clock: Clock) -> None:
     clock.tick(120)
 
 
-def dependents(_: Client, queue: Queue, __: Clock) -> None:
+def dependents(_hr: Client, queue: Queue, _clock: Clock) -> None:
     queue.put(1, id="parent", priority=-1)
     queue.put_many(range(MANY), depends_on=["parent"], if_dependency_fails="cancel")
 

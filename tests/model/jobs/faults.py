@@ -643,8 +643,8 @@ INGRESS = [
     Fault(
         "an element stays in its ingress list",
         "lib/ingress",
-        "'RPOP', where, PIECE",
-        "'LRANGE', where, 0, 0",
+        "'RPOP', where)",
+        "'LINDEX', where, -1)",
     ),
     Fault(
         "the payload is the job id in every queue",
@@ -680,10 +680,10 @@ INGRESS = [
         ") > 0",
     ),
     Fault(
-        "the general path of pop ignores the ingress list of a queue without schedules",
+        "the general path of pop ignores the ingress list",
         "lib/pop_general",
-        ", key('ingress', queue)) > 0",
-        ") > 0",
+        "drain_ingress_for_pop(queue, count) and ",
+        "",
     ),
     Fault(
         "the short path of pop ignores scheduled jobs",
@@ -901,7 +901,99 @@ IMPORTS = [
     ),
 ]
 
+BOUNDS = [
+    Fault(
+        "late leases with the same deadline are not compared",
+        "lib/expired_leases",
+        "EQUAL_AT_MOST = 100",
+        "EQUAL_AT_MOST = 1",
+    ),
+    Fault(
+        "a pop returns all jobs of other queues",
+        "lib/reclaim_dead_worker",
+        "OF_OTHER_QUEUES = 200, 32",
+        "OF_OTHER_QUEUES = 200, 320",
+    ),
+    Fault(
+        "a pop does not wait for the jobs of its own queue",
+        "lib/reclaim_dead_worker",
+        "queue_done = queue_done and holds_none_of_queue",
+        "",
+    ),
+    Fault(
+        "jobs of other queues come first",
+        "lib/reclaim_dead_worker",
+        "end_session(worker, reclaim, queue,",
+        "end_session(worker, reclaim, nil,",
+    ),
+    Fault("every caller has the turn", "lib/housekeeping_turn", "or turn_holder == caller", "or 1"),
+    Fault(
+        "the holder of a turn loses it", "lib/housekeeping_turn", " or turn_holder == caller", ""
+    ),
+    Fault(
+        "a turn never ends by time", "lib/housekeeping_turn", "return turn_ends <= now or", "return"
+    ),
+    Fault(
+        "a turn outlasts a clock that is set back",
+        "lib/housekeeping_turn",
+        " or turn_ends > now + TURN_LASTS",
+        "",
+    ),
+    Fault("skipped calls are not counted", "lib/housekeeping_turn", "skips + 1", "skips"),
+    Fault(
+        "a turn is kept when all is done", "lib/housekeeping_turn", "redis.call('DEL', TURN)", ""
+    ),
+    Fault(
+        "a busy pop seems to be final",
+        "lib/pop_general",
+        "    due = AGAIN_SOON\n",
+        "",
+    ),
+    Fault(
+        "pushed elements are taken although they are not needed",
+        "lib/ingress",
+        "return wanted > 0 and",
+        "return",
+    ),
+    Fault(
+        "pushed elements follow jobs of a worse priority",
+        "lib/ingress",
+        "'-inf', 0)",
+        "'-inf', '+inf')",
+    ),
+    Fault("a huge element becomes a job", "lib/ingress", "#data > LONGEST_ELEMENT", "nil"),
+    Fault("a reply has any size", "lib/hand_out", "if job.data == false then", "if nil then"),
+    Fault(
+        "one schedule takes all runs of a call",
+        "lib/run_due_schedules",
+        "math.ceil(runs_left / (#due - i + 1))",
+        "runs_left",
+    ),
+    Fault(
+        "a skipped interval is not counted",
+        "lib/run_due_schedules",
+        "schedule.skipped = schedule.skipped + skipped",
+        "",
+    ),
+    Fault(
+        "skipped cron runs are not counted",
+        "lib/run_due_schedules",
+        "schedule.skipped + 1 + #runs",
+        "schedule.skipped + 1",
+    ),
+    Fault(
+        "only the first gates are checked again",
+        "lib/run_agenda",
+        "recheck_gates(queue, cmsgpack.unpack(limits.rechecking))",
+        "",
+    ),
+    Fault("a job may have any number of tags", "lib/tags", "tags and #tags > TAGS_AT_MOST", "nil"),
+    Fault("any number of tags may be added", "ops/tag", "#names <= TAGS_AT_MOST and ", ""),
+    Fault("a name may have any length", "lib/names", "#name > NAME_AT_MOST", "nil"),
+]
+
 FAULTS = [
+    *BOUNDS,
     *IMPORTS,
     *ORDER,
     *TIME,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.model.corruptions import audit_reports_corruption
 from tests.model.harness import planted
+from tests.model.jobs.checks.bounded_work import work_is_done_in_parts
 from tests.model.jobs.checks.bulk_failures import bulk_changes_only_matching_jobs
 from tests.model.jobs.checks.due_notices import earlier_due_time_is_published
 from tests.model.jobs.checks.event_counts import statistics_follow_from_events
@@ -36,6 +37,7 @@ CHECKS = [
     statistics_follow_from_events,
     imports_are_unchanged,
     audit_reports_corruption,
+    work_is_done_in_parts,
 ]
 
 walks = [*map(walk, WALKS)]

@@ -140,7 +140,9 @@ FAULTS = [
         "before[3], before[4] = served or before[3], false",
         "before[3] = served or before[3]",
     ),
-    Fault("a raised limit releases no lane", "lib/change_limits", "'WEIGHTS', 0", "'WEIGHTS', 1"),
+    Fault(
+        "a raised limit releases no lane", "lib/change_limits", "= 0, found[i]", "= 'inf', found[i]"
+    ),
     Fault("a changed throttle releases no lane", "ops/throttle_set", "free_gate('t' .. name)", ""),
     Fault(
         "a throttle that ends releases no lane", "lib/change_limits", "free_gate('t' .. name)", ""

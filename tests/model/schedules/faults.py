@@ -125,7 +125,7 @@ RUNS = [
     Fault(
         "a call reports that no runs are left although runs are left",
         "lib/run_due_schedules",
-        "return runs_left > 0\n",
+        "return done and runs_left > 0\n",
         "return true\n",
     ),
     Fault(
@@ -290,8 +290,8 @@ CALLERS = [
     Fault(
         "the general path of pop ignores the schedules of a queue without scheduled jobs",
         "lib/pop_general",
-        "key('schedules', queue), key('ingress'",
-        "key('ingress'",
+        "key('scheduled', queue), key('schedules', queue)) > 0",
+        "key('scheduled', queue)) > 0",
     ),
     Fault(
         "a pop does not report when the next run is due",
@@ -299,7 +299,7 @@ CALLERS = [
         "key('schedules', queue), key('running'",
         "key('running'",
     ),
-    Fault("a pop makes no runs", "lib/pop_general", " and run_due_schedules(queue)", ""),
+    Fault("a pop makes no runs", "lib/pop_general", "all_in = run_due_schedules(queue)", ""),
     Fault("a peek makes no runs", "ops/prepare_peek", " and run_due_schedules(queue)", ""),
     Fault(
         "a peek does not check for due schedules", "lib/next_jobs", "key('schedules', queue), ", ""

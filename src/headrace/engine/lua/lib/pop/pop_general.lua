@@ -69,8 +69,7 @@ local function is_ready(queue, limits)
   if has_due(SESSIONS) then
     ready, all_done = reclaim_dead_workers(queue)
   end
-  -- Most queues have none of these keys.
-  if redis.call('EXISTS', key('scheduled', queue), key('schedules', queue), key('ingress', queue)) > 0 then
+  if redis.call('EXISTS', key('scheduled', queue), key('schedules', queue)) > 0 then
     ready = ready and promote_due_jobs(queue)
     all_in = run_due_schedules(queue)
   end
