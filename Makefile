@@ -5,8 +5,9 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test test-slow demo docs requirements bench-engine bench-feeds bench-limits bench-durability \
-	bench-comparison bench-quick bench-scale bench-costs bench-pipeline bench lock clean
+.PHONY: help setup check test test-slow demo docs requirements bench-engine bench-feeds bench-limits \
+	bench-durability bench-comparison bench-quick bench-scale bench-costs bench-stalls bench-pipeline \
+	bench lock clean
 .DELETE_ON_ERROR:
 
 help:  ## Show this list
@@ -78,11 +79,14 @@ bench-scale: setup  ## Drain over 1, 2 and 4 shards, and model larger Clusters
 bench-costs: setup  ## Count round trips, commands, bytes and instructions of each operation
 	@$(BIN)/python -m benchmarks.costs
 
+bench-stalls: setup  ## Measure the calls that keep the server busy longest
+	@$(BIN)/python -m benchmarks.stalls
+
 bench-pipeline: setup  ## Compare the data pipeline with plain loops
 	@$(BIN)/python -m benchmarks.pipeline
 
-bench: setup  ## Run all benchmarks: comparison, scale, costs, pipeline, engine, feeds, limits, durability
-	@failed=0; for name in comparison scale costs pipeline engine feeds limits durability; do \
+bench: setup  ## Run all benchmarks: comparison, scale, costs, stalls, pipeline, engine, feeds, limits, durability
+	@failed=0; for name in comparison scale costs stalls pipeline engine feeds limits durability; do \
 		$(BIN)/python -m benchmarks.$$name || failed=1; done; exit $$failed
 
 lock: setup  ## Compile requirements/dev.in to dev.txt, keeping versions that still fit

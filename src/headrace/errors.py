@@ -138,7 +138,7 @@ class DependencyRefused(JobError):
 _WHY_REFUSED = {
     "circle": "would depend on itself, directly or through other jobs, and never run",
     "reach": "has more than 10,000 dependents, too many to check for cycles; put a new job instead",
-    "number": "would have more than 1,000 dependencies; use a group instead",
+    "number": "would have more than 5,000 dependencies; use a group instead",
     "permission": "may depend only on jobs of the same call, because the user may only add jobs; "
     "use a user with the permissions of a worker",
     "unmade": "depends on a job that the server refused in the same call",

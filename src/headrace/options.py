@@ -32,7 +32,7 @@ from headrace.engine.settings import SETTINGS
 from headrace.errors import InvalidArgument
 
 MOST_RETRIES = 1_000_000
-MOST_DEPENDENCIES = 1000
+MOST_DEPENDENCIES = 5000
 MOST_THROTTLES = 8
 IF_FAILS = ("wait", "run", "cancel", "fail")
 

@@ -45,7 +45,8 @@ class Queue(QueueBase, SyncMethods):
 
         If the queue is empty, wait up to `wait` seconds for the first job; None means no limit. An
         unfinished job returns to the queue after `lease` seconds; the default is the queue's
-        setting `lease`. With math.inf, the lease lasts as long as the session of the worker.
+        setting `lease`. With math.inf, the lease lasts as long as the session of the worker. The
+        call returns fewer than `count` jobs if their payloads are large or limits apply to them.
 
         Raises SessionRequired if `lease` is math.inf and the worker has no session. On a queue with
         session="none", pop does not raise this error. If the queue has session="required", every

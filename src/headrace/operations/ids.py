@@ -20,7 +20,7 @@ IDS_AT_ONCE = 64
 # So an id is easy to read aloud, and a double click selects the whole id.
 _PLAIN = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ+/", b"abcdefghijklmnopqrstuvwxyz01")
 # The maximum number of dependencies that one call of a script creates.
-MOST_LINKS = 10_000
+MOST_LINKS = 5_000
 # The prefix that marks a dependency on a group. No job id contains this character.
 GROUP_MARK = "\0"
 

@@ -7,7 +7,7 @@
 -- reply  for each job, its state or a refusal
 -- error  NOT_FOUND WRONG_STATE DEPENDENCY_REFUSED
 
-local MOST_PARENTS = 1000
+local MOST_PARENTS = 5000
 
 local function add_parents(job)
   local open = open_parents(parents, failure_policy(job))
