@@ -81,6 +81,9 @@ class MeteredLibrary(Library):
         return f"{first}\n{METERED.replace('LIBRARY', self.name)}{body}"
 
 
+METERED_LIBRARY = MeteredLibrary()
+
+
 @dataclass(frozen=True)
 class Stall:
     """The CPU time of the longest script of a case, and the longest gap between two PINGs."""
@@ -97,7 +100,7 @@ class Bench:
 
     def __init__(self, url: str, scale: float) -> None:
         self.url = url
-        self.client = headrace.connect(url, namespace="bench", library=MeteredLibrary())
+        self.client = headrace.connect(url, namespace="bench", library=METERED_LIBRARY)
         self.server = redis.Redis.from_url(url)
         self._scale = scale
 
@@ -213,7 +216,7 @@ def wait_in_many_clients(bench: Bench) -> None:
 
     async def pop_all() -> None:
         clients = [
-            await headrace.connect_async(bench.url, namespace="bench", library=MeteredLibrary())
+            await headrace.connect_async(bench.url, namespace="bench", library=METERED_LIBRARY)
             for _ in range(WAITING_CLIENTS)
         ]
         await asyncio.gather(*map(pop_once, clients, range(WAITING_CLIENTS)))

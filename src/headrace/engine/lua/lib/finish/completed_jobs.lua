@@ -20,8 +20,7 @@ local function delete_records(ids)
   end
 end
 
--- Deleting this many complete jobs takes as long as changing the state of one job.
-local RETAIN_AT_MOST, PRUNED_LIKE_A_CHANGE = 600, 3
+local RETAIN_AT_MOST = 500
 
 local function prune_jobs(queue, ids)
   local leaving = {}
@@ -35,12 +34,8 @@ local function prune_jobs(queue, ids)
   end
   delete_records(leaving)
   book(queue, 'pruned', #ids)
-  add_work(#ids / PRUNED_LIKE_A_CHANGE)
+  add_work(#ids)
   flush_zsets()
-end
-
-local function most_pruned()
-  return work_left(RETAIN_AT_MOST / PRUNED_LIKE_A_CHANGE) * PRUNED_LIKE_A_CHANGE
 end
 
 local function prune_completed(queue)
@@ -48,8 +43,8 @@ local function prune_completed(queue)
   local kept = key('complete', queue)
   local limits = settings(queue)
   prune_jobs(queue, redis.call(
-    'ZRANGE', kept, '-inf', now - limits.keep_age, 'BYSCORE', 'LIMIT', 0, most_pruned()))
-  local excess = math.min(most_pruned(), redis.call('ZCARD', kept) - limits.keep_count)
+    'ZRANGE', kept, '-inf', now - limits.keep_age, 'BYSCORE', 'LIMIT', 0, work_left(RETAIN_AT_MOST)))
+  local excess = work_left(math.min(RETAIN_AT_MOST, redis.call('ZCARD', kept) - limits.keep_count))
   if excess > 0 then
     prune_jobs(queue, redis.call('ZRANGE', kept, 0, excess - 1))
   end
