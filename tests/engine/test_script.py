@@ -84,7 +84,7 @@ def test_arguments_named_like_those_of_each_are_values_of_the_first_rows(
 def test_only_declared_arguments_are_defined(op: str) -> None:
     file, [first, *_] = source(f"ops/{op}"), section(op)
     assert ("local function each()" in first) == bool(file.each)
-    assert (re.search(r"local [a-z_, ]+ = [a-z(]*call_arguments", first) is not None) == bool(
+    assert (re.search(r"local [a-z_, ]+ = [a-z_(]*call_arguments", first) is not None) == bool(
         file.args
     )
 
