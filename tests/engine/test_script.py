@@ -215,7 +215,7 @@ def test_state_is_set_by_use_state_and_nowhere_else() -> None:
     ("op", "opening"),
     [
         ("config_set", []),
-        ("day_totals", ["now = lib.current_time()"]),
+        ("workers", ["now = lib.current_time()"]),
         ("cancel", ["now = lib.current_time()", "lib.note_call()", "use_state()"]),
     ],
     ids=["neither", "the clock", "the clock and state"],

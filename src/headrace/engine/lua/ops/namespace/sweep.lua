@@ -13,7 +13,7 @@ local QUEUES_PRUNED_AT_MOST = 4
 local RATES_PRUNED_AT_MOST = 500
 local pruned = 0
 
-local done = reclaim_dead_workers()
+local _, done = reclaim_dead_workers()
 flush_zsets()
 for queue in each() do
   if work_left(1) == 0 then
