@@ -52,7 +52,7 @@ def test_calling_a_task_calls_its_function(app: App) -> None:
         return 2 * n
 
     assert double(21) == 42
-    assert (double.__name__, double.__doc__) == ("double", "Twice as much.")
+    assert (double.__name__, double.__doc__) == ("double", "Return twice the value.")
     assert app.client.queues() == {}
 
 

@@ -18,8 +18,8 @@ from headrace.transport.drive import drive
 from tests.model.harness import Fault, opened
 from tests.support.effort import sampled
 
-# An operation that exists only in these tests, and replaces the operation `pending`.
-REPLACED = "pending"
+# An operation that exists only in these tests, and replaces the operation `scan_jobs`.
+REPLACED = "scan_jobs"
 PAGED = """\
 -- paged: a page of a sorted set.
 --
