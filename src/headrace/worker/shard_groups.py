@@ -8,7 +8,7 @@ On one server, all shards share a round trip.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.operations.channel_listener import ListeningState
@@ -31,6 +31,8 @@ class ShardGroup:
     # finish while the worker searches for them.
     check_unknown: bool = False
     finished_meanwhile: set[str] | None = None
+    # Set when the lease lengths of queues have changed, so that the worker renews leases at once.
+    lengths_changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def suspect_unknown(self) -> None:
         """Note that the worker may have missed a hand-over."""

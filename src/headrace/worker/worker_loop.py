@@ -12,6 +12,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from itertools import cycle
@@ -519,9 +520,12 @@ class WorkerLoop:
         while True:
             some = [next(names) for _ in range(min(len(self._queue_names), SETTINGS_AT_ONCE))]
             found = await lease_lengths(self._client, some)
-            for name in some:
-                self._lease_lengths.pop(name, None)
-            self._lease_lengths |= found
+            before = self._lease_lengths
+            others = {name: before[name] for name in before if name not in some}
+            self._lease_lengths = others | found
+            if self._lease_lengths != before:
+                for group in self._groups:
+                    group.lengths_changed.set()
             await asyncio.sleep(self._renewal_pause())
 
     async def _renew(self, group: ShardGroup) -> None:
@@ -534,7 +538,9 @@ class WorkerLoop:
                 and self._core.shard_of(popped.id) in group.shards
             ]
             await drive_async(self._core.transport, renew_leases(self._core, held))
-            await asyncio.sleep(self._renewal_pause())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(group.lengths_changed.wait(), self._renewal_pause())
+            group.lengths_changed.clear()
 
     def _renewal_pause(self) -> float:
         return min([SETTINGS_SECONDS, *self._lease_lengths.values()]) / RENEWALS
