@@ -112,8 +112,11 @@ class WorkerLoop:
         self._context = copy_context()
         self._lease_lengths: dict[str, float] = {}
         self._failure: Exception | None = None
-        # The shards with a round trip under way.
+        # The shards with a round trip under way, and the jobs that these round trips request.
         self._asked: frozenset[int] = frozenset()
+        self._requested = 0
+        # The known jobs of each search for jobs that the server has handed over.
+        self._known: list[set[str]] = []
         self._pops = {
             (queue.name, offer): pop_call(client.queue(queue.name), name, 1, math.inf, offer)
             for queue in queues
@@ -207,6 +210,7 @@ class WorkerLoop:
             if (exchanges or group.check_unknown) and not group.shards <= self._asked:
                 started = True
                 group.requested = sum(count for _, count in mine)
+                self._requested += group.requested
                 group.task = asyncio.create_task(self._ask_group(group, mine, exchanges=exchanges))
                 self._asked |= group.shards
         return started
@@ -219,8 +223,13 @@ class WorkerLoop:
         except Exception as error:  # noqa: BLE001 - the main loop raises it
             self._failure = error
         finally:
-            group.task, group.requested = None, 0
+            group.task = None
+            self._forget_requested(group)
             self._wakeup.set()
+
+    def _forget_requested(self, group: ShardGroup) -> None:
+        self._requested -= group.requested
+        group.requested = 0
 
     async def _make_round_trip(
         self, group: ShardGroup, pops: list[tuple[QueueShard, int]], *, exchanges: bool
@@ -253,8 +262,7 @@ class WorkerLoop:
     def _room(self) -> int:
         if self._stopping or self._suspects:
             return 0
-        requested = sum(group.requested for group in self._groups)
-        held = len(self._runner.running) + len(self._ready) + requested
+        held = len(self._runner.running) + len(self._ready) + self._requested
         if self._suspects.careful:
             return 0 if held else 1
         return self._prefetch.capacity() - held
@@ -281,7 +289,8 @@ class WorkerLoop:
             for source, count in pops
         ]
         replies = await self._confirmed_replies(calls)
-        group.requested, group.sends_acks = 0, False
+        group.sends_acks = False
+        self._forget_requested(group)
         for ack, answers in zip(acks, replies[: len(acks)], strict=True):
             self._acknowledged(ack, answers)
         without_session = False
@@ -327,8 +336,9 @@ class WorkerLoop:
     async def _release_unknown(self, group: ShardGroup) -> None:
         """Release jobs that the server handed over with a notice that never arrived."""
         group.check_unknown = False
-        known = group.finished_meanwhile = {job_id for job_id, _ in self._leases.proofs()}
-        known |= self._acks.ids()
+        known = {job_id for job_id, _ in self._leases.proofs()} | self._acks.ids()
+        # `_finished` adds the jobs that finish meanwhile.
+        self._known.append(known)
         operation = held_jobs(self._core, self.name, set(known), group.shards)
         for popped in await drive_async(self._core.transport, operation):
             # By now, `known` includes the jobs that finished during this call, and the leases
@@ -336,7 +346,7 @@ class WorkerLoop:
             if popped.id not in known and not self._leases.expects(_proof(popped)):
                 self._leases.ignore_later(_proof(popped), "released")
                 self._acks.release(popped)
-        group.finished_meanwhile = None
+        self._known = [other for other in self._known if other is not known]
 
     def _add_suspect(self, popped: Popped) -> None:
         if not self._suspects.careful:
@@ -381,9 +391,8 @@ class WorkerLoop:
         self.jobs_finished += 1
         popped = run.popped
         self._suspects.forget(popped)
-        for group in self._groups:
-            if group.finished_meanwhile is not None:
-                group.finished_meanwhile.add(popped.id)
+        for known in self._known:
+            known.add(popped.id)
         held = self._leases.remove(_proof(popped))
         if held:
             self._acks.acknowledge(popped, outcome)
@@ -392,7 +401,8 @@ class WorkerLoop:
             if self._meter is not None:
                 self._meter.finished(run, outcome, seconds)
         self._start_ready()
-        self._check_drained()
+        if self._stopping:
+            self._check_drained()
         self._wakeup.set()
 
     def _release(self, popped: Popped) -> None:
