@@ -18,7 +18,8 @@ def test_jobs_are_in_order_where_the_number_needs_another_byte(
 ) -> None:
     queue.configure(**limits)
     queue.put("before", id="before")
-    hr.core.transport.send([(0, ("HSET", hr.core.key(0, "log"), "number", number - 4))])
+    log = ("HSET", hr.core.key(0, "log"), "number", number - 4, "trimmed", number - 5)
+    hr.core.transport.send([(0, log)])
     one_by_one = [queue.put(n) for n in range(3)]
     together = queue.put_many(range(3))
     back, *others = ids(taken := queue.pop("w", count=4))
