@@ -48,6 +48,7 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
     unique: str | None = None
     tracked: bool = False
     origin: str | None = None
+    first: int | None = None
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):

@@ -146,7 +146,8 @@ def cancel_in_state(
 def timeout(client: ClientLike, *ids: str) -> Operation[list[Answer]]:
     """Revoke the leases of running jobs now, as if the leases had expired.
 
-    The jobs return to the front of their queues. Return the new state of each job, or an error:
+    The jobs come before all other waiting jobs of their queues, also before jobs of a better
+    priority. Return the new state of each job, or an error:
     JobNotFound, or WrongState if the job is not running.
 
     Raises InvalidArgument if an id is malformed.

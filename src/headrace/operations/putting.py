@@ -88,12 +88,23 @@ def put(queue: QueueLike, data: Any, **options: Unpack[JobOptions]) -> Operation
 
 
 def put_with_options(
-    queue: QueueLike, data: Any, options: JobOptions, *, after: str | None = None
+    queue: QueueLike,
+    data: Any,
+    options: JobOptions,
+    *,
+    after: str | None = None,
+    first: bool = False,
 ) -> Operation[str]:
-    """Create a job with options; with `after` the job is blocked until that group is finished."""
+    """Create a job with options.
+
+    With `after`, the job is blocked until that group is finished. With `first`, the job comes
+    before all jobs that wait in the queue.
+    """
     core = queue.core
     checked = _checked(core, data, options)
     durability = checked.pop("durability", None)
+    if first:
+        checked["first"] = True
     request = _put_checked(queue, data, checked, after)
     return (yield from confirmed(core, durability, request))
 

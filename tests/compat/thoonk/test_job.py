@@ -218,3 +218,15 @@ def test_cancelled_job_goes_to_the_back_in_spite_of_queue_settings(
     steps.cancel(first)
 
     assert [steps.get(1).id, steps.get(1).id] == [second, first]
+
+
+@proves("TL-05", "T-50")
+def test_cancelled_job_of_high_priority_goes_to_the_back(thoonk: Any) -> None:
+    steps = thoonk.job("steps")
+    steps.put("a")
+    high = steps.put("H", steps.HIGH)
+    assert steps.get(1).id == high
+
+    steps.cancel(high)
+
+    assert [steps.get(1).item for _ in range(2)] == ["a", "H"]

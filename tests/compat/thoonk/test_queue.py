@@ -149,12 +149,13 @@ def test_waiting_items_are_listed_with_the_next_one_last(thoonk: Any) -> None:
     assert not mail.has_id("bogus")
 
 
-def test_item_of_high_priority_comes_first(thoonk: Any) -> None:
+@proves("TL-05")
+def test_items_of_high_priority_are_inserted_at_the_front(thoonk: Any) -> None:
     mail = thoonk.queue("mail")
     for item, priority in (("a", None), ("b", None), ("H1", mail.HIGH), ("H2", mail.HIGH)):
         mail.put(item, priority)
 
-    assert [mail.get(1) for _ in range(4)] == ["H1", "H2", "a", "b"]
+    assert [mail.get(1) for _ in range(4)] == ["H2", "H1", "a", "b"]
 
 
 def test_waiting_item_can_be_retracted(thoonk: Any) -> None:

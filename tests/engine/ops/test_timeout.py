@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headrace import Client, JobNotFound, LeaseLost, Queue, WrongState
@@ -36,6 +38,39 @@ def test_several_timed_out_jobs_return_in_their_old_order(hr: Client, queue: Que
     hr.timeout(names[2], names[0], names[1])
 
     assert drain(queue) == names
+
+
+@proves("QL-22")
+def test_timed_out_job_comes_before_jobs_of_better_priority(hr: Client, queue: Queue) -> None:
+    queue.put(1, id="x", priority=5)
+    queue.put(1, id="y", priority=5)
+    queue.pop("w1", count=2)
+    queue.put(1, id="better", priority=-1e9)
+
+    hr.timeout("y")
+    hr.timeout("x")
+
+    assert [job.id for job in queue.peek(3)] == ["x", "y", "better"]
+    assert not hr.audit().problems
+    assert drain(queue, "w2") == ["x", "y", "better"]
+
+
+@proves("QL-22")
+@pytest.mark.parametrize("limits", [{"fair": True}, {"key_concurrency": 9}])
+def test_timed_out_job_comes_before_the_jobs_of_other_lanes(
+    hr: Client, queue: Queue, limits: dict[str, Any]
+) -> None:
+    queue.configure(**limits)
+    queue.put(1, id="x", key="a", priority=5)
+    pop_one(queue)
+    queue.put(1, id="better", key="a", priority=-1e9)
+    queue.put(1, id="other", key="b", priority=-2e9)
+
+    hr.timeout("x")
+
+    assert queue.peek(3)[0].id == "x"
+    assert not hr.audit().problems
+    assert drain(queue, "w2")[0] == "x"
 
 
 @proves("QL-22")

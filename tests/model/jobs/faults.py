@@ -36,8 +36,44 @@ ORDER = [
     Fault(
         "a job that becomes waiting loses its priority",
         "lib/job_states",
-        "'waiting', job.priority",
-        "'waiting', 0",
+        "and '-inf' or job.priority",
+        "and '-inf' or 0",
+    ),
+    Fault(
+        "a timeout returns a job to the position of its priority",
+        "lib/job_states",
+        "extra(job, 'first') and '-inf' or",
+        "",
+    ),
+    Fault(
+        "jobs that were timed out are not ordered by sequence number",
+        "lib/set_members",
+        "made_first, job.seq)",
+        "made_first, 0)",
+    ),
+    Fault(
+        "a new priority leaves a job that was timed out at the front",
+        "lib/job_states",
+        "if extra(job, 'first') then\n    leave_state",
+        "if false then\n    leave_state",
+    ),
+    Fault(
+        "a job stays first after it was popped",
+        "lib/job_states",
+        "    set_extra(job, 'first', nil)\n",
+        "",
+    ),
+    Fault(
+        "the short path of pop leaves a job first",
+        "lib/short_path",
+        " or extras.first",
+        "",
+    ),
+    Fault(
+        "a replaced job is no longer first",
+        "lib/replace_job",
+        "  set_extra(job, 'first', first)\n",
+        "",
     ),
     Fault(
         "a new priority does not change the position of the job",

@@ -67,6 +67,7 @@ class Model(Work):
             job = self._known(job_id, "running")
             if isinstance(job, Job):
                 self.tell_holder(job, "lost")
+                job.first = inf
                 self.give_back(job, "lost")
                 job = job.state
             answers.append(job)
@@ -115,6 +116,7 @@ class Model(Work):
             job = self._known(job_id, "waiting", "scheduled", "running", "failed")
             if isinstance(job, Job):
                 job.priority = priority
+                job.first = None
                 self.happen("prioritised", job)
                 job = job.state
             answers.append(job)

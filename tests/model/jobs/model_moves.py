@@ -134,6 +134,7 @@ class Moves(Ties):
 
     def depart(self, job: Job) -> None:
         self.release_claim(job)
+        job.first = None
         if job.state == "running":
             self.tell_holder(job, "lost")
         if job.state == "complete":
@@ -146,7 +147,7 @@ class Moves(Ties):
         if day := self.today(job.queue):
             day.wait.append(max(0, waited))
         self.forget_start(job)
-        job.attempt += 1
+        job.attempt, job.first = job.attempt + 1, None
         job.worker, job.since, job.token = worker, self.now, f"{job.attempt}.{secret}"
         self.happen("popped", job, wait=waited)
         if self.rules(job.queue).removes:
@@ -178,6 +179,7 @@ class Moves(Ties):
             job.remaining -= 1
 
     def fail_job(self, job: Job, kind: str) -> None:
+        job.first = None
         self.happen("failed", job, run=self.now - job.since if job.state == "running" else None)
         self.remember(job, "failed")
         self.release_claim(job)

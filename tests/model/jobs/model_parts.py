@@ -79,6 +79,7 @@ class Job:
     ended_by: str = ""
     unique: str | None = None
     tracked: bool = False
+    first: float | None = None
 
     def get_data(self, data: str | None) -> None:
         """Set new data; the next event contains them."""
@@ -150,8 +151,15 @@ def bin_of(seconds: float) -> str:
 def in_order(state: str, jobs: Iterable[Job]) -> list[Job]:
     """Return the sort key of a job among the jobs of its state."""
     if state == "waiting":
-        return sorted(jobs, key=lambda job: (job.priority, job.seq))
+        return sorted(jobs, key=place)
     return sorted(jobs, key=lambda job: (job.moment, job.id))
+
+
+def place(job: Job) -> tuple[float, float, int]:
+    """Return the sort key of a waiting job."""
+    if job.first is not None:
+        return -inf, -job.first, job.seq
+    return job.priority, 0, job.seq
 
 
 def finite(moment: float | None) -> float | None:

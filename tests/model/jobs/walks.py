@@ -27,7 +27,27 @@ def by_priority_then_by_age(tour: Tour) -> None:
     tour.peek("job", 9)
     tour.put_plainly("job", "z", "y")
     tour.put_plainly("job", "x")
-    assert tour.pop("job", count=20)[3:8] == ["z", "y", "x", "j9", "j10"]
+    assert tour.pop("job", count=20)[:8] == ["j9", "j0", "j3", "j6", "z", "y", "x", "j10"]
+
+
+def to_the_very_front(tour: Tour) -> None:
+    tour.open("job")
+    tour.put("job", *"dcbaef")
+    tour.put("job", "better", priority=-1e9)
+    assert tour.pop("job", count=5) == ["better", *"dcba"]
+    tour.put("job", "best", priority=-2e9)
+    tour.by_id("timeout", "a")
+    tour.by_id("timeout", "d", "b")
+    tour.by_id("timeout", "c")
+    tour.peek("job", 9)
+    tour.by_id("prioritise", "d", priority=-3)
+    tour.put("job", "b", policy="replace", priority=7)
+    assert tour.pop("job") == ["c"]
+    tour.release("c", "front")
+    assert tour.pop("job", count=3) == ["b", "a", "best"]
+    tour.by_id("timeout", "a")
+    tour.by_id("requeue", "a", queue="job", delay=0)
+    assert tour.pop("job", count=9) == ["d", "c", "e", "f", "a"]
 
 
 def in_due_time(tour: Tour) -> None:
@@ -348,6 +368,7 @@ def from_outside(tour: Tour) -> None:
 
 WALKS: list[Callable[[Tour], None]] = [
     by_priority_then_by_age,
+    to_the_very_front,
     in_due_time,
     while_the_lease_lasts,
     to_the_end,

@@ -53,14 +53,18 @@ class JobFeedBase(ThoonkFeed):
 
     @method
     def put(self, item: Any, priority: float | None = None) -> Operation[str]:
-        """Put an item at the back, or with priority=HIGH before normal items; return the new id.
+        """Put an item at the back, or with priority=HIGH at the front; return the new id.
 
-        Raises FeedDoesNotExist if the feed is deleted.
+        Of several items at the front, the newest is delivered first. Raises FeedDoesNotExist if the
+        feed is deleted.
         """
         yield from check_exists(self)
-        # A put without any option takes the short path.
-        options: JobOptions = {} if priority is None else {"priority": priority}
-        job_id = yield from putting.put(self, item, **options)
+        if priority == HIGH:
+            job_id = yield from putting.put_with_options(self, item, {}, first=True)
+        else:
+            # A put without any option takes the short path.
+            options: JobOptions = {} if priority is None else {"priority": priority}
+            job_id = yield from putting.put(self, item, **options)
         try:
             yield from check_exists(self)
         except FeedNotFound:

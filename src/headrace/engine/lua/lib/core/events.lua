@@ -27,6 +27,14 @@ local function write_log_end()
   redis.call('HSET', LOG, 'number', number, 'stamp', stamp)
 end
 
+-- Return a number that is higher for each later call that appends events.
+local function number_of_call()
+  if not number then
+    open_log()
+  end
+  return first_number
+end
+
 local function with_field(more, name, value)
   more = more or {}
   more[#more + 1] = name

@@ -23,6 +23,9 @@ local function leave_state(job, known_member)
   book(queue, state, -1)
   if state == 'waiting' and is_in_lane(job) then
     step_out(job, known_member or job_member(job))
+  end
+  if state == 'waiting' and extra(job, 'first') then
+    set_extra(job, 'first', nil)
   elseif state == 'running' then
     zset_remove(key('held', job.worker), held_member(job))
     if extra(job, 'key') or extra(job, 'throttles') then
@@ -54,8 +57,17 @@ local function enter_state(job, state, score)
   mark_changed(job)
 end
 
+-- Return the score of a job among the waiting jobs. A job that is first comes before every priority.
+local function waiting_score(job)
+  return extra(job, 'first') and '-inf' or job.priority
+end
+
 -- Move a waiting job to the position of its new priority.
 local function reorder_waiting(job)
+  if extra(job, 'first') then
+    leave_state(job)
+    return enter_state(job, 'waiting', job.priority)
+  end
   zset_add(key('waiting', job.queue), job_member(job), job.priority)
   if is_in_lane(job) then
     move_in_lane(job, job_member(job))
@@ -79,7 +91,7 @@ local function enqueue(job, delay)
   if delay > 0 then
     enter_state(job, 'scheduled', job.since)
   else
-    enter_state(job, 'waiting', job.priority)
+    enter_state(job, 'waiting', waiting_score(job))
     wake(job.queue, 1)
   end
 end

@@ -28,10 +28,17 @@ local function ids_in(found, role)
   return ids
 end
 
+local ABOVE_ALL_NUMBERS = 2 ^ 53
+
 -- Return the member that represents a job in the sorted set of its state. Waiting jobs of equal priority
--- are sorted by seq.
+-- are sorted by seq. Jobs that are first in their queue are sorted by `first`, the highest number first,
+-- and then by seq.
 local function job_member(job)
   if job.state == 'waiting' then
+    local made_first = job.extra and job.extra.first
+    if made_first then
+      return struct.pack('>BI7I7', 14, ABOVE_ALL_NUMBERS - made_first, job.seq) .. job.id
+    end
     return numbered(job.seq, job.id)
   end
   return job.id

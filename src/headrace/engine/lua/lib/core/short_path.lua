@@ -45,5 +45,5 @@ end
 -- Return whether a job has extra fields that only the general path handles.
 local function needs_general_path(extras)
   return extras.start_by or extras.key or extras.throttles or extras.unique or extras.awaited
-    or extras.group or extras.tracked
+    or extras.group or extras.tracked or extras.first
 end

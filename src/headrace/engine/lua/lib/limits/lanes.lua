@@ -37,7 +37,7 @@ local function step_in(job, name)
   if extra(job, 'throttles') then
     use_lanes(job.queue)
   end
-  zset_add(change_lane(job.queue, lane_of(job), false, name), name, job.priority)
+  zset_add(change_lane(job.queue, lane_of(job), false, name), name, extra(job, 'first') and '-inf' or job.priority)
 end
 
 -- Move a job within its lane to the position of its new priority.

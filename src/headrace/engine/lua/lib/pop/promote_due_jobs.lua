@@ -16,7 +16,7 @@ local function promote_due_jobs(queue)
     if job then
       emit('due', job)
       leave_state(job)
-      enter_state(job, 'waiting', job.priority)
+      enter_state(job, 'waiting', waiting_score(job))
     else
       zset_remove(key('scheduled', queue), id)
     end

@@ -43,6 +43,9 @@ local function leave_queue(job)
     add_history(job, 'moved')
   end
   leave_state(job)
+  if extra(job, 'first') then
+    set_extra(job, 'first', nil)
+  end
   book(job.queue, 'moved', 1)
 end
 

@@ -29,6 +29,9 @@ local function apply_options(job, given)
     release_unique_value(job)
     set_extra(job, 'unique', given.unique)
   end
+  if given.first then
+    set_extra(job, 'first', number_of_call())
+  end
   if given.start_within then
     set_extra(job, 'start_by', now + given.start_within)
     zset_add(AGENDA, 'start:' .. job.id, now + given.start_within)

@@ -2,7 +2,7 @@
 -- put has a delay, the delay starts now. The job keeps its dependencies unless the put has new
 -- dependencies.
 --
--- uses   put_rules keys now create_job job_states sorted_sets unique_values notices links
+-- uses   put_rules keys now job_records create_job job_states sorted_sets unique_values notices links
 
 local function can_be_replaced(job)
   return job.state == 'waiting' or job.state == 'scheduled' or job.state == 'blocked'
@@ -18,8 +18,9 @@ end
 
 local function replace_job(job, data, given)
   local delay = given and given.delay
-  local parents, was = kept_parents(job, given), job.state
+  local parents, was, first = kept_parents(job, given), job.state, extra(job, 'first')
   leave_state(job)
+  set_extra(job, 'first', first)
   apply_put(job, data, given, put_nonce)
   claim_unique_value(job)
   local event = emit_put(job, data, { 'from', job.queue, 'was', 'replaced', 'delay', delay or 0 })
@@ -36,7 +37,7 @@ local function replace_job(job, data, given)
   if delay and delay > 0 or not delay and to_come then
     enter_state(job, 'scheduled', job.since)
   else
-    enter_state(job, 'waiting', job.priority)
+    enter_state(job, 'waiting', waiting_score(job))
     wake(job.queue, 1)
   end
   return 4

@@ -2,7 +2,7 @@
 --
 -- args   queue state offset:int count:int
 -- flags  no-writes
--- uses   keys set_members settings job_records gates
+-- uses   keys set_members settings job_records gates job_states
 -- reply  {number of checked members, number of their unique values, {id of a job with links, ...},
 --        {id, problem}, ...}
 
@@ -71,7 +71,7 @@ local function fault(name, score)
   elseif job.state ~= state or job.queue ~= queue then
     return id, 'is listed as ' .. state .. ' in ' .. queue .. ' but its record says '
       .. job.state .. ' in ' .. job.queue
-  elseif job_member(job) ~= name or (state == 'waiting' and tonumber(score) ~= job.priority) then
+  elseif job_member(job) ~= name or (state == 'waiting' and tonumber(score) ~= tonumber(waiting_score(job))) then
     return id, 'is listed at a position that does not match its record'
   elseif state == 'waiting' and not stands_in_lane(job, name) then
     return id, 'is waiting but not listed in its lane'

@@ -1,9 +1,9 @@
--- timeout: revoke leases on behalf of an operator. The jobs return to the front of their queues, and their
--- workers are notified.
+-- timeout: revoke leases on behalf of an operator. The jobs come before all other waiting jobs of their
+-- queues, also before jobs of a better priority, and their workers are notified.
 --
 -- each   id
 -- flags  allow-oom
--- uses   check_lease return_job notices write_back
+-- uses   set_members job_records check_lease return_job notices write_back
 -- reply  for each job, its new state or a refusal
 -- error  NOT_FOUND WRONG_STATE DONE
 
@@ -13,6 +13,7 @@ for id in each() do
   if job then
     notify_worker(job, 'lost')
     job.token = ''
+    set_extra(job, 'first', ABOVE_ALL_NUMBERS)
     return_job(job, 'lost', 'front', 0, { 'reason', 'operator' })
     answers[#answers + 1] = job.state
   else
