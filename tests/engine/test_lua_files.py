@@ -13,6 +13,7 @@ from headrace.engine.script import LIBRARY, operations, source
 from headrace.engine.source import LUA
 from headrace.engine.states import STATES
 from headrace.operations.lakes import mark_lake
+from headrace.operations.noted_workers import note_worker
 from headrace.testing import Clock
 from headrace.transport.drive import drive
 from tests.engine.support.lua_files import FILES, code
@@ -26,6 +27,8 @@ KEYS = (TESTS.parent.parent / "docs" / "reference" / "keys.md").read_text()
 
 # Operations that are tested in a file of another name.
 TESTED_IN = {
+    "forget_workers": "ops/test_note_worker.py",
+    "noted_workers": "ops/test_note_worker.py",
     "audit_books": "test_audit.py",
     "audit_links": "test_audit.py",
     "audit_log": "test_audit.py",
@@ -179,6 +182,7 @@ def live(hr: Client, clock: Clock) -> None:
     noted.progress(0.5, "half")
     hr.core.transport.send([(0, ("LPUSH", hr.core.key(0, "ingress:mail"), "pushed"))])
     hr.feed("news").publish("x")
+    drive(hr.core.transport, note_worker(hr.core, "ada"))
     hr.throttles.set("api", concurrency=1)
     slow = hr.queue("slow")
     slow.configure(key_concurrency=1, key_rate="1/s")

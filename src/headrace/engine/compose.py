@@ -44,6 +44,9 @@ def compose(libraries: LuaFiles, operations: LuaFiles) -> str:
     code = "\n".join(file.code for file in (*libraries.values(), *operations.values()))
     names = set().union(*exports.values())
     uses = Counter(name for name in _NAME.findall(code) if name in names)
+    # `_opening` adds this call to operations that import no library with this name.
+    if "note_call" in names:
+        uses["note_call"] += len(operations)
     local = {name for name, _ in uses.most_common(_LOCAL_NAMES)}
 
     def qualified(text: str, imports: set[str]) -> str:

@@ -36,6 +36,7 @@ THROTTLES = "throttles"  # Sorted set: names of throttles by the time when the t
 TRACKED = "tracked"  # Sorted set: ids of tracked jobs.
 TRANSACTIONS = "transactions"  # Sorted set: open transactions by the time of the next check.
 TURN = "turn"  # String: the caller that does housekeeping, and until when.
+WORKERS = "workers"  # Sorted set: workers of the qless API by the time of their newest call.
 WRITES = "writes"  # Sorted set: writes that this shard coordinates.
 
 # Keys of a job, by its id.

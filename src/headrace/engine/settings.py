@@ -100,6 +100,18 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType(
             "the maximum number of events kept on a shard for a lake that has not archived them",
             namespace_only=True,
         ),
+        "strict_feeds": Setting(
+            "flag",
+            False,
+            "whether opening an unknown feed is refused and does not create the feed",
+            namespace_only=True,
+        ),
+        "worker_age": Setting(
+            "span",
+            DAY,
+            "how long a silent worker of the qless API stays listed",
+            namespace_only=True,
+        ),
         "grace": Setting(
             "span",
             15,

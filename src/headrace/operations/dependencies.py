@@ -51,9 +51,16 @@ def depend(client: ClientLike, job_id: str, on: Iterable[str]) -> Operation[str]
 
         client.dependencies.add("report", ["import-1", "import-2"])
     """
+    return (yield from depend_in_state(client, job_id, on, state=""))
+
+
+def depend_in_state(
+    client: ClientLike, job_id: str, on: Iterable[str], *, state: str
+) -> Operation[str]:
+    """Add dependencies to a job like `depend`, but only to a job in this state, unless it is ''."""
     core = client.core
     rows = checked_rows(core, [job_id])
-    make = state_calls("depend", parents=pack(parents_of(core, [job_id], on)))
+    make = state_calls("depend", parents=pack(parents_of(core, [job_id], on)), state=state)
     return sole((yield from in_batches(core, rows, make)))
 
 

@@ -286,6 +286,22 @@ def result(
         result = client.result(job_id, wait=30)
         print(result.value)
     """
+    return (yield from wait_for_result(client, job_id, wait=wait, take=take))
+
+
+def wait_for_result(
+    client: ClientLike,
+    job_id: str,
+    *,
+    wait: Span | None,
+    take: bool,
+    through_failures: bool = False,
+) -> Operation[Result]:
+    """Return the result of a job, as `result` does.
+
+    With `through_failures`, the call also waits while the job is failed, because the job may be
+    retried.
+    """
     core = client.core
     text("id", job_id, core.limits.name)
     shard = core.shard_of(job_id)
@@ -308,7 +324,7 @@ def result(
             taking = True
             continue
         left = SAFETY_POLL if until is None else until - time.monotonic()
-        if state == b"failed":
+        if state == b"failed" and not through_failures:
             raise WrongState(job_id, "failed")
         if left <= 0 or state == b"complete" or (seen and not state):
             raise NoResult(job_id, state.decode()) if state else JobNotFound(job_id)

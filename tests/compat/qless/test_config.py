@@ -66,7 +66,8 @@ def test_get_config_without_a_name_returns_all_options(qless: Any) -> None:
 
     every = qless.get_config()
 
-    assert every == {**DOCUMENTED, "heartbeat": 0.5, "max-job-history": 100}
+    later = {"max-job-history": 100, "max-worker-age": 86_400}
+    assert every == {**DOCUMENTED, "heartbeat": 0.5, **later}
     assert every == qless.config.get()
 
 

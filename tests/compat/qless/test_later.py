@@ -134,14 +134,14 @@ def test_job_waits_until_all_its_dependencies_are_complete(qless: Any, queue: An
 
 @proves("QL-11")
 def test_dependencies_are_added_and_removed(qless: Any, queue: Any, hr: Client) -> None:
-    for name in ("a", "b", "j"):
+    for name in ("a", "b", "c"):
         queue.put(1, id=name)
+    queue.put(1, id="j", depends=["c"])
     job = qless.jobs["j"]
 
     assert job.depend("a", "b") == "depends"
-    assert qless.depends("j", "off", "a") == "depends"
-    assert job.undepend(all=True) == "waiting"
-    assert qless.depends("j", "on", "a") == "depends"
+    assert qless.depends("j", "off", "c") == "depends"
+    assert qless.depends("j", "off", "b") == "depends"
     assert qless.depends("unknown", "on", "a") is False
 
     before = dump(hr)
@@ -152,6 +152,27 @@ def test_dependencies_are_added_and_removed(qless: Any, queue: Any, hr: Client) 
             qless.depends(*command)
     assert dump(hr) == before
     assert sorted(qless.cancel("a", "j")) == ["a", "j"]
+
+
+@proves("QL-11")
+def test_dependencies_of_a_job_that_is_not_blocked_are_refused(
+    qless: Any, queue: Any, hr: Client
+) -> None:
+    queue.put(1, id="a")
+    queue.put(1, id="waits")
+    queue.put(1, id="delayed", delay=60)
+    queue.put(1, id="freed", depends=["a"])
+    assert qless.depends("freed", "off", "all") == "waiting"
+    before = dump(hr)
+
+    for name in ("waits", "delayed", "freed"):
+        assert qless.depends(name, "on", "a") is False
+        assert qless.depends(name, "off", "a") is False
+        job = qless.jobs[name]
+        assert job.depend("a") is False
+        assert job.undepend(all=True) is False
+
+    assert dump(hr) == before
 
 
 @proves("QL-13")

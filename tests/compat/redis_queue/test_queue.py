@@ -375,3 +375,24 @@ def test_pushed_message_gets_a_new_id_on_several_shards(url: str) -> None:
         assert set(pushed) < set(first.values())
         assert rq.safe_pop("q") is None
         assert hr.audit().balanced
+
+
+@proves("RD-03", "RD-04")
+def test_id_in_progress_in_one_queue_survives_the_end_of_its_twin_in_another_queue(
+    hr: Client, rq: Any, clock: Clock
+) -> None:
+    for qkey in ("p", "q"):
+        push(hr, rq, qkey, "a")
+        assert popped(rq, qkey) == ["a"]
+    rq.mark_done("p", "a")
+
+    push(hr, rq, "q", "a")
+
+    assert popped(rq, "q") == []
+    clock.tick(30)
+    assert popped(rq, "q") == ["a"]
+    rq.mark_done("q", "a")
+    clock.tick(30)
+    assert popped(rq, "q") == []
+    push(hr, rq, "q", "a")
+    assert popped(rq, "q") == ["a"]

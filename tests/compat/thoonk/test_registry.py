@@ -260,3 +260,23 @@ def test_feed_with_another_about_text_has_the_type_of_its_settings(
     hr.feeds.create("news", about=about)
 
     assert thoonk.get_config("news") == {"type": "leaf"}
+
+
+@proves("T-07")
+@pytest.mark.parametrize("kind", TYPES)
+def test_strict_namespace_refuses_to_open_an_unknown_feed(
+    thoonk: Any, hr: Client, kind: str
+) -> None:
+    hr.config.set("strict_feeds", True)
+    before = dump(hr)
+
+    tried(FeedDoesNotExist, getattr(thoonk, kind), "it")
+    tried(FeedDoesNotExist, hr.feed, "it")
+
+    assert dump(hr) == before
+    thoonk.create_feed("it", {"type": kind})
+    assert getattr(thoonk, kind)("it").length() == 0
+    thoonk.delete_feed("it")
+    tried(FeedDoesNotExist, getattr(thoonk, kind), "it")
+    hr.config.unset("strict_feeds")
+    assert getattr(thoonk, kind)("it").length() == 0

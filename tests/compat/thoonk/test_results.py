@@ -145,3 +145,36 @@ def test_result_is_taken_only_from_its_own_feed(thoonk: Any, hr: Client) -> None
 
     assert dump(hr) == before
     assert steps.get_result(job_id, 1) == ("item", "result")
+
+
+@proves("T-47", "T-55", "T-56")
+def test_get_result_keeps_waiting_through_stall_and_retry(thoonk: Any, hr: Client) -> None:
+    steps, [job_id] = steps_of(thoonk, "item")
+    steps.get(1)
+
+    asking = begun(steps.get_result, job_id, 60)
+    until_listened_to(hr, "ended:")
+    steps.stall(job_id)
+    # The waiting client reads the state again when it receives the notice of the failure.
+    assert not asking.done()
+    steps.retry(job_id)
+    assert steps.get(1).id == job_id
+    steps.finish(job_id, "result")
+
+    assert asking.result(20) == ("item", "result")
+
+
+@proves("T-47", "T-55")
+def test_get_result_of_a_stalled_job_waits_for_its_retry(thoonk: Any, hr: Client) -> None:
+    steps, [job_id] = steps_of(thoonk, "item")
+    steps.get(1)
+    steps.stall(job_id)
+
+    asking = begun(steps.get_result, job_id, 60)
+    until_listened_to(hr, "ended:")
+    steps.retry(job_id)
+    steps.get(1)
+    steps.finish(job_id)
+
+    with pytest.raises(Empty):
+        asking.result(20)

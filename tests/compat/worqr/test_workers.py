@@ -116,6 +116,23 @@ def test_peer_starts_the_task_of_a_dead_worker_first(worqr: Any, new: New, clock
     assert peer.getWorkers() == ["W2"]
 
 
+@proves("W-22", "W-38")
+def test_dead_worker_is_not_listed_before_its_tasks_are_returned(
+    worqr: Any, new: New, clock: Clock
+) -> None:
+    at_work(worqr, "Q1")
+    worqr.enqueue("T0", "Q1")
+    started(worqr)
+    clock.tick(2)
+    peer = new("W2")
+    peer.startWorker()
+    assert sorted(peer.getWorkers()) == ["W1", "W2"]
+
+    clock.tick(1)
+
+    assert peer.getWorkers() == ["W2"]
+
+
 @proves("W-38")
 def test_peers_clean_up_dead_workers(hr: Client, worqr: Any, new: New, clock: Clock) -> None:
     peer = new("W2", workerHeartbeatInterval=SOON, workerCleanupInterval=SOON)

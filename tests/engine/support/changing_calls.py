@@ -8,6 +8,7 @@ from headrace import Client
 from headrace.engine import keys
 from headrace.engine.call import Arg, Call, build, optional, pack
 from headrace.operations.lakes import mark_lake
+from headrace.operations.noted_workers import note_worker
 from headrace.testing import Clock
 from headrace.transport.drive import drive
 from tests.engine.support.sink_scripts import SinkScripts
@@ -31,6 +32,7 @@ def prepare(hr: Client, clock: Clock) -> None:
     hr.feeds.create("line", sorted=True).publish_many(["a", "b"])
     hr.queue("mail").schedule("noon", "x", every=3600, delay=1800)
     hr.throttles.set("api", concurrency=1)
+    drive(hr.core.transport, note_worker(hr.core, "noted"))
     drive(hr.core.transport, mark_lake(hr, "old", {0: "0-0"}))
     sink = SinkScripts(hr)
     sink.stage("staged", [("row", b"1")])
@@ -72,6 +74,7 @@ def calls(hr: Client) -> dict[str, Call[Any]]:
         "feed_retract": [("a",)],
         "finalize": [("0", 1, 0, 0, 0)],
         "heartbeat": [("held", OPERATOR, b"")],
+        "forget_workers": [("noted",)],
         "import_items": [("item", b"1")],
         "import_jobs": [("job", "spare", "one", "mail", b"1", job("job").packed_fields(), b"")],
         "prepare": [("staged", 0, 1)],
@@ -101,7 +104,7 @@ def calls(hr: Client) -> dict[str, Call[Any]]:
         "complete": {"next_queue": b"", "delay": 0, "parents": b""},
         "configure": {"queue": "mail"},
         "delete_queue": {"queue": "mail", "at_most": 9},
-        "depend": {"parents": pack(["scheduled"])},
+        "depend": {"parents": pack(["scheduled"]), "state": ""},
         "discard": {"transaction": "", "coordinator": 0},
         "feed_configure": {"feed": "news", **of_feed},
         "feed_delete": {"feed": "news", "instance": "i"},
@@ -115,6 +118,7 @@ def calls(hr: Client) -> dict[str, Call[Any]]:
         "forget_lake": {"lake": "old"},
         "heartbeat": {"lease": 5000},
         "import_items": {"import_name": "test", "feed": "news"},
+        "note_worker": {"worker": "ada"},
         "import_jobs": {"import_name": "test"},
         "log": {"id": "held", "token": OPERATOR, "line": "line", "keep": 9, "nonce": "n"},
         "mark_lake": {"lake": "new", "entry": "0-0"},

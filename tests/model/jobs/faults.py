@@ -696,6 +696,12 @@ INGRESS = [
         "do",
     ),
     Fault(
+        "a pushed id creates another job after the job of another queue has finished",
+        "lib/ingress",
+        " or own_job and own_job.queue",
+        " or false and own_job.queue",
+    ),
+    Fault(
         "a generated ingress id may exist already",
         "lib/ingress",
         "until not read_job(id)",

@@ -124,8 +124,9 @@ class Work(Moves):
                 self._make(queue, job_id, data, {}, 1)
 
     def _said_id(self, queue: str, data: str) -> str:
-        job = self.jobs.get(data)
-        said = data if job is None or job.queue == queue else f"{data}@{queue}"
+        job, own = self.jobs.get(data), self.jobs.get(f"{data}@{queue}")
+        is_own = own is not None and own.queue == queue and own.data == data
+        said = f"{data}@{queue}" if is_own or (job and job.queue != queue) else data
         return said if len(said) <= LONGEST_NAME else ""
 
     def _new_id(self) -> str:

@@ -60,7 +60,7 @@ class LinkTwin(Twin[Model]):
 
     def depend(self, name: str, parents: list[str]) -> None:
         expected = self.model.depend(name, parents)
-        self.check(self.call("depend", [(name,)], parents=parents), [expected])
+        self.check(self.call("depend", [(name,)], parents=parents, state=""), [expected])
 
     def undepend(self, name: str, parents: list[str] | None) -> None:
         expected = self.model.undepend(name, parents)

@@ -21,7 +21,15 @@ from headrace.compat.qless.jobs import (
 from headrace.compat.qless.queues import AsyncQlessQueue, QlessQueue
 from headrace.engine.check import PAGE, Span, number, text
 from headrace.errors import InvalidArgument
-from headrace.operations import daily_totals, failures, popping, schedules, sessions, tracking
+from headrace.operations import (
+    daily_totals,
+    failures,
+    noted_workers,
+    popping,
+    schedules,
+    sessions,
+    tracking,
+)
 from headrace.operations import jobs as job_operations
 from headrace.operations import tags as tag_operations
 from headrace.operations import throttles as throttle_operations
@@ -73,17 +81,29 @@ class QlessWorkersBase(context.QlessLike):
 
     @method
     def counts(self) -> Operation[list[values.Document]]:
-        """Return the number of jobs of each worker that has jobs or a session.
+        """Return the number of jobs of each worker.
 
-        `jobs` counts the jobs with a valid lock, and `stalled` the jobs with an expired lock.
+        A worker is listed while it has jobs or a session, and for the time `max-worker-age` after
+        its last pop or heartbeat. `jobs` counts the jobs with a valid lock, and `stalled` the jobs
+        with an expired lock.
         """
         found = yield from _jobs_by_worker(self)
         for worker in (yield from all_items(sessions.workers, self)):
             found.setdefault(worker.name, ([], []))
+        for name in (yield from noted_workers.noted_workers(self)):
+            found.setdefault(name, ([], []))
         return [
             {"name": name, "jobs": len(held), "stalled": len(late)}
             for name, (held, late) in sorted(found.items())
         ]
+
+    @method
+    def deregister(self, *names: str) -> Operation[None]:
+        """Remove workers from the list until their next pop or heartbeat; ignore unknown names.
+
+        A worker that has jobs or a session stays listed.
+        """
+        yield from noted_workers.forget_workers(self, *names)
 
 
 class QlessWorkers(QlessWorkersBase, context.QlessGroup):

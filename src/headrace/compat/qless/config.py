@@ -42,6 +42,7 @@ OPTIONS = {
     "jobs-history-count": QlessOption("keep_count"),
     "jobs-history": QlessOption("keep_age", DAY),
     "max-job-history": QlessOption("history"),
+    "max-worker-age": QlessOption("worker_age"),
 }
 QUEUE_OPTIONS = {
     "-heartbeat": QlessOption("lease"),

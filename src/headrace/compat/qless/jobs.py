@@ -50,7 +50,7 @@ class QlessJobBase(QlessJobFields):
     def depend(self, *ids: str) -> Operation[str | Refused]:
         """Add dependencies to the job.
 
-        Return the state of the job, or False if the job is running or finished.
+        Return the state of the job, or False if the job has no unfinished dependency.
         """
         return (yield from operations.depends(self, self.id, "on", *ids))
 
@@ -58,7 +58,7 @@ class QlessJobBase(QlessJobFields):
     def undepend(self, *ids: str, all: bool = False) -> Operation[str | Refused]:
         """Remove these dependencies of the job, or all dependencies.
 
-        Return the state of the job, or False if the job is running or finished.
+        Return the state of the job, or False if the job has no unfinished dependency.
         """
         return (yield from operations.depends(self, self.id, "off", *(("all",) if all else ids)))
 

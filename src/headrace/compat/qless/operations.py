@@ -11,7 +11,14 @@ from headrace.compat.qless.values import STATES, Document, QlessJobFields, secon
 from headrace.engine import keys
 from headrace.engine.check import Span, choice, number, text
 from headrace.errors import HeadraceError, InvalidArgument
-from headrace.operations import dependencies, finishing, popping, putting, tracking
+from headrace.operations import (
+    dependencies,
+    finishing,
+    noted_workers,
+    popping,
+    putting,
+    tracking,
+)
 from headrace.operations import jobs as job_operations
 from headrace.operations import queues as queue_operations
 from headrace.operations import tags as tag_operations
@@ -104,10 +111,10 @@ def untag(client: QlessLike, id: str, *tags: str) -> Operation[list[str] | Refus
 def depends(client: QlessLike, id: str, command: str, *ids: str) -> Operation[str | Refused]:
     """Add ("on") or remove ("off") dependencies of a job; the id "all" removes all dependencies.
 
-    Return the new state, or False if the job does not exist, is running or is finished.
+    Return the new state, or False if the job does not exist or has no unfinished dependency.
     """
     if choice("command", command, ("on", "off")) == "on":
-        operation = dependencies.depend(client, id, ids)
+        operation = dependencies.depend_in_state(client, id, ids, state="blocked")
     elif not ids:
         raise InvalidArgument("pass the ids of the dependencies to remove, or 'all'")
     else:
@@ -140,7 +147,10 @@ def renew(
     given = finishing.NO_RESULT if data is UNSET else data
     operation = finishing.heartbeat(lease, lease_for=lease_for, data=given)
     deadline = yield from owner.context.unless_refused(operation)
-    return False if deadline is False else seconds(deadline)
+    if deadline is False or isinstance(lease, NotLeased):
+        return False
+    yield from noted_workers.note_worker(owner.core, lease.worker)
+    return seconds(deadline)
 
 
 def complete_lease(
@@ -222,6 +232,7 @@ def pop_from(
     The jobs are read again because the reply of pop does not include their expiry times.
     """
     popped = yield from popping.pop(queue, worker, count=count, lease=lease)
+    yield from noted_workers.note_worker(queue.core, worker)
     leases = [LeaseBase(queue.core, each) for each in popped]
     for each in leases:
         owner.context.add_lease(each)

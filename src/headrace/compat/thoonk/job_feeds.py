@@ -204,9 +204,9 @@ class ThoonkJobBase(JobFeedBase):
     def get_result(self, id: str, timeout: Span | None = 0) -> Operation[tuple[Any, Any]]:  # noqa: A002
         """Remove and return a job's item and result; wait up to `timeout` seconds (0: no limit).
 
-        Raises Empty if the result does not arrive in time. Also raises Empty if no result can
-        arrive: the job is stalled or was finished without a result, or another client has removed
-        the result.
+        The call also waits while the job is stalled, because the job may be retried. Raises Empty
+        if the result does not arrive in time. Also raises Empty if no result can arrive: the job
+        was finished without a result, or another client has removed the result or the job.
         """
         if (yield from self._record(id)) is None:
             # `put` generates the ids, so no later job can get an id that is unknown now.
@@ -214,8 +214,10 @@ class ThoonkJobBase(JobFeedBase):
                 f"no result: job {id!r} is not in this feed or was finished without a result"
             )
         try:
-            found = yield from jobs.result(self, id, wait=timeout or None, take=True)
-        except (JobNotFound, NoResult, WrongState) as cause:
+            found = yield from jobs.wait_for_result(
+                self, id, wait=timeout or None, take=True, through_failures=True
+            )
+        except (JobNotFound, NoResult) as cause:
             raise Empty(f"no result: {cause}") from cause
         return found.data, found.value
 

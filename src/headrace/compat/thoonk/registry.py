@@ -135,7 +135,8 @@ def open_as(
 ) -> Operation[None]:
     """Open a feed of this type. If the feed does not exist, create it with this config.
 
-    Raises NotAllowed if the existing feed has another type.
+    In a namespace with the setting `strict_feeds`, raise FeedDoesNotExist instead. Raises
+    NotAllowed if the existing feed has another type.
     """
     wanted = parse_config(config, type_name)
     if wanted.type != type_name:
@@ -143,8 +144,9 @@ def open_as(
             f"the config has type {wanted.type!r}, but this call opens {type_name!r}"
         )
     with suppress(FeedExists):
-        yield from create(client, name, wanted.config)
-        return
+        if not (yield from queues.config_get(client, "strict_feeds")):
+            yield from create(client, name, wanted.config)
+            return
     found = yield from read_feed(client.core, name)
     if found.type != type_name:
         raise NotAllowed(

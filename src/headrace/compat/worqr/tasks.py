@@ -138,7 +138,9 @@ class WorqrBase:
     @method
     def getWorkers(self) -> Operation[list[str]]:
         """Return the names of the workers that are alive."""
-        return [worker.name for worker in (yield from all_items(sessions.workers, self))]
+        # A worker that is dead stays listed with 0 seconds until another call returns its tasks.
+        workers = yield from all_items(sessions.workers, self)
+        return [worker.name for worker in workers if worker.expires_in != 0]
 
     @method
     def getProcesses(self) -> Operation[list[str]]:

@@ -45,11 +45,14 @@ local function new_ingress_id(begins)
 end
 
 -- Return the id of a job that gets its id from its data. If a job of another queue already has this id,
--- the name of this queue is appended to the id, because both jobs must run.
+-- the name of this queue is appended to the id, because both jobs must run. As long as the job with the
+-- longer id exists, its data stand for that job, also after the job of the other queue has finished.
 local function id_from_data(queue, data)
+  local longer = data .. '@' .. queue
   local job = is_valid_id(data) and read_job(data)
-  if job and job.queue ~= queue then
-    data = data .. '@' .. queue
+  local own_job = is_valid_id(longer) and read_job(longer)
+  if job and job.queue ~= queue or own_job and own_job.queue == queue and payload(own_job) == data then
+    return is_valid_id(longer) and longer
   end
   return is_valid_id(data) and data
 end

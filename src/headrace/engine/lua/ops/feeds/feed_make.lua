@@ -1,10 +1,11 @@
 -- feed_make: create a feed with all its settings. If the feed already exists and `open` is set, only return
--- the kind of the feed. The nonce distinguishes a repeated call from a new call.
+-- the kind of the feed. In a namespace with the setting `strict_feeds`, a call with `open` does not create
+-- a feed. The nonce distinguishes a repeated call from a new call.
 --
 -- args   feed:short_name kind max_length about nonce instance open:flag
 -- uses   keys now feed feed_change events
 -- reply  the kind, plain or sorted, or a refusal
--- error  FEED_EXISTS
+-- error  FEED_EXISTS FEED_NOT_FOUND
 
 feed_key = key('feed', feed)
 local known_kind, made_by = unpack(redis.call('HMGET', feed_key, 'kind', 'made_by'))
@@ -13,6 +14,8 @@ if known_kind then
     return known_kind
   end
   return 'FEED_EXISTS'
+elseif open and redis.call('HGET', CONFIG, 'strict_feeds') == '1' then
+  return 'FEED_NOT_FOUND'
 end
 record_change(feed, 'feed_made', '', '', '', instance)
 redis.call('HSET', feed_key, 'kind', kind, 'max_length', max_length, 'about', about,

@@ -1,7 +1,7 @@
 -- depend: add dependencies to pending jobs. Dependencies that have finished are ignored. If unfinished
--- dependencies are left, the jobs are blocked.
+-- dependencies are left, the jobs are blocked. If `state` is set, only jobs in that state get dependencies.
 --
--- args   parents:packed
+-- args   parents:packed state
 -- each   id
 -- uses   keys now job_records events job_states links dependency_policies write_back find_cycle
 -- reply  for each job, its state or a refusal
@@ -26,6 +26,8 @@ end
 
 local function refused(job)
   if job.state ~= 'waiting' and job.state ~= 'scheduled' and job.state ~= 'blocked' then
+    return 'WRONG_STATE ' .. job.state
+  elseif state ~= '' and job.state ~= state then
     return 'WRONG_STATE ' .. job.state
   elseif redis.call('ZCARD', key('depends', job.id)) + #parents > MOST_PARENTS then
     return 'DEPENDENCY_REFUSED number'
