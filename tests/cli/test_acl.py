@@ -190,4 +190,4 @@ def test_rules_open_all_shards_of_one_namespace_and_no_other(
             with pytest.raises(redis.exceptions.NoPermissionError):
                 direct.get(f"hr:{{{other}:0}}:job:a")
             with pytest.raises(redis.exceptions.NoPermissionError):
-                direct.fcall_ro(hr.core.library["get"].name, 1, f"hr:{{{other}:0}}:")
+                direct.fcall_ro(hr.core.library.operations["get"].name, 1, f"hr:{{{other}:0}}:")

@@ -136,7 +136,7 @@ def test_call_waits_for_a_server_busy_with_another_script(server: Restartable, w
                 other.eval("while true do end", 0)
 
         def end_it() -> None:
-            puts = hr.core.library["put"].function
+            puts = hr.core.library.operations["put"].function
             until(lambda: sum(puts in one for one in way.requests) > 3, "the put is tried again")
             admin.script_kill()
 

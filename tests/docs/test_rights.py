@@ -288,8 +288,8 @@ def test_observer_can_change_nothing(url: str, users: dict[str, str], admin: red
             key = writer.core.key(0, keys.META)
             for command in (
                 ("HSET", key, "layout", "1"),
-                ("FCALL", LIBRARY["put"].name, 1, key),
-                ("EVALSHA", LIBRARY["put"].script.sha, 1, key),
+                ("FCALL", LIBRARY.operations["put"].name, 1, key),
+                ("EVALSHA", LIBRARY.operations["put"].script.sha, 1, key),
                 ("FUNCTION", "DELETE", LIBRARY.name),
                 ("FUNCTION", "LOAD", "REPLACE", LIBRARY.text),
                 ("SPUBLISH", f"hr:{{{NAMESPACE}:0}}:queue:mail", "work 1"),
@@ -297,7 +297,7 @@ def test_observer_can_change_nothing(url: str, users: dict[str, str], admin: red
                 with pytest.raises(redis.exceptions.NoPermissionError):
                     direct.execute_command(*command)
             with pytest.raises(redis.exceptions.ResponseError, match="write"):
-                direct.execute_command("FCALL_RO", LIBRARY["cancel"].name, 1, key, "0")
+                direct.execute_command("FCALL_RO", LIBRARY.operations["cancel"].name, 1, key, "0")
         assert contents(admin) == before
 
 

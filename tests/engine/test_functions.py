@@ -142,7 +142,7 @@ def test_load_loads_the_library_on_all_shards(server: Restartable) -> None:
         drive(hr.core.transport, load(hr.core))
 
         names = functions_of(admin, hr.core.library.name)
-        assert names == {hr.core.library[op].name for op in operations()}
+        assert names == {hr.core.library.operations[op].name for op in operations()}
         assert not hr.core.uses_scripts
 
 
@@ -170,7 +170,7 @@ def test_libraries_of_different_versions_work_side_by_side(server: Restartable) 
         with redis.Redis.from_url(server.url) as admin:
             for version in (LIBRARY, newer):
                 names = functions_of(admin, version.name)
-                assert names == {version[op].name for op in operations()}
+                assert names == {version.operations[op].name for op in operations()}
 
 
 # servers that refuse functions

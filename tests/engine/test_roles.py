@@ -25,7 +25,7 @@ def test_only_a_put_needs_the_role_producer() -> None:
     roles = {op: source(f"ops/{op}").role for op in operations()}
     assert [op for op, role in roles.items() if role == "producer"] == ["put"]
     assert {op for op, role in roles.items() if role == "observer"} == {
-        op for op in operations() if LIBRARY[op].script.read_only
+        op for op in operations() if LIBRARY.operations[op].script.read_only
     }
 
 

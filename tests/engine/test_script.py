@@ -228,20 +228,20 @@ def test_operation_sets_only_the_variables_it_needs(op: str, opening: list[str])
 
 def test_library_name_depends_only_on_its_text() -> None:
     assert Library().name == LIBRARY.name
-    assert Library()["pop"] == LIBRARY["pop"]
+    assert Library().operations["pop"] == LIBRARY.operations["pop"]
     assert library().name != LIBRARY.name
-    assert library()["pop"].name != LIBRARY["pop"].name
-    assert library()["pop"].script.sha != LIBRARY["pop"].script.sha
+    assert library().operations["pop"].name != LIBRARY.operations["pop"].name
+    assert library().operations["pop"].script.sha != LIBRARY.operations["pop"].script.sha
 
 
 def test_an_operation_is_named_after_its_library() -> None:
-    assert LIBRARY["pop"].name == f"{LIBRARY.name}_pop"
-    assert LIBRARY["pop"].function == LIBRARY["pop"].name.encode()
+    assert LIBRARY.operations["pop"].name == f"{LIBRARY.name}_pop"
+    assert LIBRARY.operations["pop"].function == LIBRARY.operations["pop"].name.encode()
 
 
 def test_operations_with_the_same_flags_share_one_script() -> None:
-    scripts = {source(f"ops/{op}").flags: LIBRARY[op].script for op in operations()}
-    assert {LIBRARY[op].script.sha for op in operations()} == {
+    scripts = {source(f"ops/{op}").flags: LIBRARY.operations[op].script for op in operations()}
+    assert {LIBRARY.operations[op].script.sha for op in operations()} == {
         script.sha for script in scripts.values()
     }
     for flags, script in scripts.items():
@@ -262,7 +262,7 @@ def swapped_functions(url: str) -> set[str]:
 def test_an_operation_also_loads_with_parts_swapped(
     url: str, swapped_functions: set[str], op: str
 ) -> None:
-    operation = library(tuple(GENERAL_PATH.items()))[op]
+    operation = library(tuple(GENERAL_PATH.items())).operations[op]
     assert operation.name in swapped_functions
     with redis.Redis.from_url(url) as server:
         assert server.script_load(operation.script.text) == operation.script.sha.decode()
@@ -274,7 +274,7 @@ def test_an_operation_also_loads_with_parts_swapped(
 def test_a_missing_library_is_refused() -> None:
     text = FILES["ops/put"].replace("-- uses   plain_put", "-- uses   fancy_put")
     with pytest.raises(KeyError, match="fancy_put"):
-        Library({"ops/put": text})["put"]
+        Library({"ops/put": text}).operations["put"]
 
 
 def test_names_in_strings_and_fields_are_no_variables(monkeypatch: pytest.MonkeyPatch) -> None:

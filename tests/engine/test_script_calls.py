@@ -103,10 +103,10 @@ def test_the_library_loads_on_every_server(url: str) -> None:
 @proves("QD-16")
 @pytest.mark.parametrize("operation", operations())
 def test_every_operation_loads_on_every_server(url: str, operation: str) -> None:
-    script = LIBRARY[operation].script
+    script = LIBRARY.operations[operation].script
     with redis.Redis.from_url(url) as server:
         server.function_load(LIBRARY.text, replace=True)
-        assert LIBRARY[operation].name in functions_of(server, LIBRARY.name)
+        assert LIBRARY.operations[operation].name in functions_of(server, LIBRARY.name)
         assert server.script_load(script.text) == script.sha.decode()
 
 

@@ -110,7 +110,7 @@ class RepeatingConnection:
         self._hr = hr
         self._pool = hr.core.transport
         self._compare = compare
-        self._may_change = {hr.core.library[op].function for op in may_change}
+        self._may_change = {hr.core.library.operations[op].function for op in may_change}
         self.on = False
         self.between: Callable[[], None] | None = None
         self.sent = 0

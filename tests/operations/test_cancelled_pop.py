@@ -40,7 +40,7 @@ async def cancelled_when_answered(send: Send, sent: Any) -> Any:
 def cancel_at(hr: Any, op: str, exchange: Callable[[Send, Any], Awaitable[Any]], skip: int) -> None:
     """Make the call of this operation after `skip` such calls with this exchange."""
     send: Send = hr.core.transport.send
-    function = hr.core.library[op].function
+    function = hr.core.library.operations[op].function
     left = [skip + 1]
 
     async def send_and_cancel(sent: Any) -> Any:

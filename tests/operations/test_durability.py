@@ -50,7 +50,7 @@ def use_loaded_scripts(hr: Any, url: str) -> None:
     hr.core.use_scripts()
     with redis.Redis.from_url(url) as admin:
         for op in operations():
-            admin.script_load(hr.core.library[op].script.text)
+            admin.script_load(hr.core.library.operations[op].script.text)
 
 
 def rewrites_log(admin: redis.Redis) -> bool:

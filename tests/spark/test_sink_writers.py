@@ -210,7 +210,7 @@ def test_stream_batch_without_partitions_writes_nothing(
 def test_broken_connection_loses_and_duplicates_nothing(
     hr: Client, options: dict[str, str], valkey_url: str, op: str, moment: str
 ) -> None:
-    sha = hr.core.library[op].name
+    sha = hr.core.library.operations[op].name
     with way_to(valkey_url) as way:
         writer = batch_writer({**options, "url": way.url}, SCHEMA, False)
         for rows in ([0], [1, 2, 3]):
@@ -229,7 +229,7 @@ def test_commit_whose_reply_was_lost_succeeds_when_repeated(
     hr: Client, options: dict[str, str], valkey_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.spark.options.RETRY_FOR", 0.1)
-    commit = hr.core.library["commit"].name
+    commit = hr.core.library.operations["commit"].name
     with way_to(valkey_url) as way:
         writer = stream_writer({**options, "url": way.url}, SCHEMA, False)
         writer.commit(staged(writer, [0]), 0)

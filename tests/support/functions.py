@@ -55,9 +55,9 @@ def functions_of(server: redis.Redis, library: str) -> set[str]:
 def has_library(server: redis.Redis, form: str, library: Library = LIBRARY) -> bool:
     """Return whether a server has the library in this form."""
     if form == "script":
-        return server.script_exists(library["put"].script.sha.decode()) == [True]
+        return server.script_exists(library.operations["put"].script.sha.decode()) == [True]
     names = functions_of(server, library.name)
-    assert names in (set(), {library[op].name for op in operations()})
+    assert names in (set(), {library.operations[op].name for op in operations()})
     return names != set()
 
 
@@ -71,7 +71,7 @@ def forget_library(server: redis.Redis) -> None:
 
 def load_scripts(server: redis.Redis, library: Library = LIBRARY) -> None:
     """Load the library on a server in the form of scripts."""
-    for text in {library[op].script.text for op in operations()}:
+    for text in {library.operations[op].script.text for op in operations()}:
         server.script_load(text)
 
 

@@ -12,7 +12,7 @@ def mark(client: Any, op: str) -> str:
 
     The name of an operation may be the beginning of another name, so the end of the line counts.
     """
-    name: str = client.core.library[op].name
+    name: str = client.core.library.operations[op].name
     return f"{name}\r\n"
 
 

@@ -50,12 +50,9 @@ class Library:
     def __init__(self, swaps: dict[str, str] | None = None) -> None:
         self._swaps = swaps or {}
 
-    def __getitem__(self, op: str) -> Operation:
-        return self._operations[op]
-
     def compose(self) -> None:
         """Compose the library now instead of at its first call."""
-        _ = self._operations
+        _ = self.operations
 
     @cached_property
     def name(self) -> str:
@@ -75,7 +72,8 @@ class Library:
         return f"line {line}"
 
     @cached_property
-    def _operations(self) -> dict[str, Operation]:
+    def operations(self) -> dict[str, Operation]:
+        """The operations of the library by name."""
         flags = {op: self._source(f"ops/{op}").flags for op in operations()}
         scripts = {given: self._script(given) for given in set(flags.values())}
         names = {op: f"{self.name}_{op}" for op in flags}

@@ -87,7 +87,7 @@ class Core:
 
         `again` tells the server that an earlier attempt of this call may have been carried out.
         """
-        operation = self.library[call.op]
+        operation = self.library.operations[call.op]
         key, repeated = self._prefixes[shard], b"1" if again else b"0"
         if self._scripts_until and time.monotonic() < self._scripts_until:
             word, sha = (

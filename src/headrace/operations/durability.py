@@ -115,7 +115,9 @@ def _touch(core: Core, shard: int) -> Words:
 def _is_confirmed(core: Core, words: Words) -> bool:
     if words[0] == b"EVALSHA":
         return words[-1] in CONFIRMED
-    return words[0] == b"FCALL" and any(words[1] == core.library[op].function for op in CONFIRMED)
+    return words[0] == b"FCALL" and any(
+        words[1] == core.library.operations[op].function for op in CONFIRMED
+    )
 
 
 def _shortfall(wanted: Durability, answer: Any, ms: int) -> str:

@@ -270,7 +270,7 @@ def _load(core: Core, calls: Sequence[tuple[int, Call[Any]]]) -> Operation[None]
         if not any(_refuses_functions(reply) for reply in replies):
             return
         core.use_scripts()
-    texts = {(shard, core.library[call.op].script.text): call for shard, call in calls}
+    texts = {(shard, core.library.operations[call.op].script.text): call for shard, call in calls}
     loads: list[Command] = [(shard, ("SCRIPT", "LOAD", text)) for shard, text in texts]
     for call, reply in zip(texts.values(), (yield Send(loads)), strict=True):
         if isinstance(reply, Exception) and not is_transient(reply):

@@ -338,7 +338,7 @@ def test_replica_is_reported_on_primary_and_replica() -> None:
 
 
 def test_slow_scripts_are_named_without_arguments() -> None:
-    pop = LIBRARY["pop"].function
+    pop = LIBRARY.operations["pop"].function
     entries = [
         (3, 0, 150_000, [b"FCALL", pop, b"1", b"payload"]),
         (2, 0, 30_000, [b"fcall", pop, b"1"]),

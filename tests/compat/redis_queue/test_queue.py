@@ -171,7 +171,7 @@ def test_each_call_changes_the_queue_in_one_step(hr: Client, url: str) -> None:
         return found
 
     sent()
-    scripts = {op: hr.core.library[op].name for op in ("pop", "get", "complete")}
+    scripts = {op: hr.core.library.operations[op].name for op in ("pop", "get", "complete")}
 
     assert sent() == [
         [hr.core.key(0, "settings:q"), scripts["pop"]],

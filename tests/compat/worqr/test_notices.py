@@ -37,7 +37,7 @@ def test_new_work_is_notified_without_polling(hr: Client, worqr: Any, url: str) 
         worqr.enqueue(["T0", "T1", "T2"], "Q1")
         expect(received, ("work", 3))
 
-    put = hr.core.library["put"].name
+    put = hr.core.library.operations["put"].name
     assert [line.split()[1] for line in sent] == [hr.core.key(0, "settings:Q1"), put]
 
 
@@ -244,7 +244,7 @@ def test_done_notice_is_one_publish(hr: Client, worqr: Any, url: str) -> None:
     with commands(url) as sent:
         worqr.finishTask(process.id, "result")
 
-    scripts = [hr.core.library[op].name for op in ("get", "complete")]
+    scripts = [hr.core.library.operations[op].name for op in ("get", "complete")]
     assert [line.split()[1] for line in sent] == [*scripts, hr.core.key(0, "done:Q1")]
     assert not hr.feeds.list()
 

@@ -35,13 +35,13 @@ def test_each_call_changes_everything_in_one_script(hr: Client, url: str) -> Non
             "session_unserve": lambda: worqr.stopWork("Q1"),
             "session_end": worqr.failWorker,
         }
-        reads = {hr.core.library[name].name for name in ("get", "counts")}
+        reads = {hr.core.library.operations[name].name for name in ("get", "counts")}
         for op, call in calls.items():
             with commands(url) as sent:
                 call()
             # A script that the server does not know yet is sent a second time.
             scripts = {line.split()[1] for line in sent if line.startswith("FCALL")}
-            assert scripts - reads == {hr.core.library[op].name}, op
+            assert scripts - reads == {hr.core.library.operations[op].name}, op
 
 
 @proves("W-04", "W-18")

@@ -262,7 +262,7 @@ async def test_many_puts_at_once_are_one_call_each(idle: Queue, url: str) -> Non
             with commands(url) as sent:
                 await asyncio.gather(*(hr.queue("mail").put(n) for n in range(50)))
             tried = [command.split()[1] for command in sent if command.startswith("FCALL")]
-            assert tried == [hr.core.library["put"].name] * 50
+            assert tried == [hr.core.library.operations["put"].name] * 50
 
 
 def test_a_put_is_one_call_with_and_without_an_offer(hr: Client, idle: Queue, url: str) -> None:
@@ -276,7 +276,7 @@ def test_a_put_is_one_call_with_and_without_an_offer(hr: Client, idle: Queue, ur
         tried.append([command.split()[1] for command in sent])
         states.append(found(hr, job_id).state)
 
-    assert tried == [[hr.core.library["put"].name]] * 5
+    assert tried == [[hr.core.library.operations["put"].name]] * 5
     assert states == ["running", "running", "waiting", "waiting", "waiting"]
     assert hr.audit().balanced
 

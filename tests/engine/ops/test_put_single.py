@@ -182,7 +182,7 @@ def test_repeated_put_does_not_take_jobs_from_their_holder(
 
     def lose_the_first(wanted: Any) -> Any:
         [(_, words)] = wanted
-        if words[1] != hr.core.library["put"].function:
+        if words[1] != hr.core.library.operations["put"].function:
             return send(wanted)
         calls.append(wanted)
         if len(calls) == 1:
@@ -211,4 +211,4 @@ def test_client_puts_with_one_call_on_every_path(hr: Client, made: Queue, url: s
         with commands(url) as sent:
             made.put(1)
         calls += [command.split()[:2] for command in sent]
-    assert calls == [["FCALL", hr.core.library["put"].name]] * 3
+    assert calls == [["FCALL", hr.core.library.operations["put"].name]] * 3

@@ -71,7 +71,7 @@ def test_a_library_of_another_version_is_removed_after_a_week(
     hr.sweep()
     assert functions_of(admin, OLD) == set()
     assert noted(hr, admin) == []
-    assert hr.core.library["put"].name in functions_of(admin, hr.core.library.name)
+    assert hr.core.library.operations["put"].name in functions_of(admin, hr.core.library.name)
 
 
 def test_a_library_that_is_loaded_again_stays_another_week(
@@ -148,7 +148,7 @@ async def test_a_library_stays_while_a_client_of_its_version_is_connected(
     hr.sweep()
     clock.tick(timedelta(days=UNUSED_DAYS, milliseconds=-1))
     hr.sweep()
-    assert older["put"].name in functions_of(admin, older.name)
+    assert older.operations["put"].name in functions_of(admin, older.name)
     clock.tick(timedelta(milliseconds=1))
     hr.sweep()
     assert functions_of(admin, older.name) == set()
@@ -168,7 +168,7 @@ def test_a_library_that_is_used_again_stays_another_week(
 
     hr.sweep()
 
-    assert older["put"].name in functions_of(admin, older.name)
+    assert older.operations["put"].name in functions_of(admin, older.name)
 
 
 @pytest.mark.parametrize("client_kind", CLIENT_KINDS)
@@ -193,7 +193,7 @@ async def test_a_library_that_is_deleted_while_in_use_is_loaded_again(
         assert functions_of(admin, older.name) == set()
 
         await got(old.queue("mail").put("y"))
-        assert older["put"].name in functions_of(admin, older.name)
+        assert older.operations["put"].name in functions_of(admin, older.name)
         admin.function_delete(older.name)
         done, [lease] = await got(old.queue("mail").complete_and_pop(leases, "w"))
 

@@ -64,7 +64,7 @@ class World:
         self.clock = Clock(self.hr)
         self.core = self.hr.core
         drive(self.core.transport, load(self.core))
-        self._ops = {self.core.library[op].function: op for op in OPS}
+        self._ops = {self.core.library.operations[op].function: op for op in OPS}
 
     # steps
 

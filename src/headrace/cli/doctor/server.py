@@ -172,7 +172,7 @@ def round_trip(usual: float, worst: float) -> Finding:
 
 def slowness(entries: Iterable[Sequence[Any]]) -> Finding:
     """Warn if the slow log has entries of at least SLOW seconds."""
-    names = {LIBRARY[op].function: op for op in operations()}
+    names = {LIBRARY.operations[op].function: op for op in operations()}
     slowest: dict[str, tuple[int, float]] = {}
     for entry in entries:
         name, seconds = _slow_name(entry[3], names), entry[2] / 1e6
