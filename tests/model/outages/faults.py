@@ -46,8 +46,8 @@ FAULTS = [
     Fault(
         "an outage costs a retry",
         "lib/reclaim_dead_worker",
-        "if was_spared then\n          t",
-        "if false then\n          t",
+        "if was_spared then\n      t",
+        "if false then\n      t",
     ),
     Fault(
         "a late renewal is refused",
