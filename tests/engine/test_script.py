@@ -216,13 +216,13 @@ def test_state_is_set_by_use_state_and_nowhere_else() -> None:
     [
         ("config_set", []),
         ("workers", ["now = lib.current_time()"]),
-        ("cancel", ["now = lib.current_time()", "lib.note_call()", "use_state()"]),
+        ("cancel", ["now = lib.current_time()", "note_call()", "use_state()"]),
     ],
     ids=["neither", "the clock", "the clock and state"],
 )
 def test_operation_sets_only_the_variables_it_needs(op: str, opening: list[str]) -> None:
     first, *_ = section(op)
-    prepared = re.findall(r"now = lib\.current_time\(\)|lib\.note_call\(\)|use_state\(\)", first)
+    prepared = re.findall(r"now = lib\.current_time\(\)|\bnote_call\(\)|use_state\(\)", first)
     assert prepared == opening
 
 

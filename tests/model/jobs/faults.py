@@ -959,14 +959,14 @@ BOUNDS = [
     Fault(
         "a pop does not wait for the jobs of its own queue",
         "lib/reclaim_dead_worker",
-        "queue_done = queue_done and holds_none_of_queue",
+        "queue_done = queue_done and queue_taken",
         "",
     ),
     Fault(
         "jobs of other queues come first",
         "lib/reclaim_dead_worker",
-        "end_session(worker, reclaim, queue,",
-        "end_session(worker, reclaim, nil,",
+        "reclaim_jobs_of(worker, was_spared, queue, queue and",
+        "reclaim_jobs_of(worker, was_spared, nil, queue and",
     ),
     Fault("every caller has the turn", "lib/housekeeping_turn", "or turn_holder == caller", "or 1"),
     Fault(
