@@ -59,16 +59,16 @@ redis.register_function({ function_name = 'longest', flags = { 'no-writes' }, ca
   longest = {}
   return found
 end })
-local function register(name, flags, callback)
-  redis.register_function({ function_name = 'LIBRARY_' .. name, flags = flags,
-    callback = function(keys, arguments)
-      local before = cpu()
-      local reply = callback(keys, arguments)
-      longest[name] = math.max(longest[name] or 0, cpu() - before)
-      return reply
-    end })
+local function metered(name, callback)
+  return function(keys, arguments)
+    local before = cpu()
+    local reply = callback(keys, arguments)
+    longest[name] = math.max(longest[name] or 0, cpu() - before)
+    return reply
+  end
 end
 """
+REGISTERED = "callback = callback }"
 
 
 class MeteredLibrary(Library):
@@ -77,8 +77,10 @@ class MeteredLibrary(Library):
     @cached_property
     def text(self) -> str:
         """The text for FUNCTION LOAD."""
-        first, _, body = super().text.split("\n", 2)
-        return f"{first}\n{METERED.replace('LIBRARY', self.name)}{body}"
+        first, _, body = super().text.partition("\n")
+        return f"{first}\n{METERED}" + body.replace(
+            REGISTERED, "callback = metered(name, callback) }"
+        )
 
 
 METERED_LIBRARY = MeteredLibrary()

@@ -968,6 +968,12 @@ BOUNDS = [
         "reclaim_jobs_of(worker, was_spared, queue, queue and",
         "reclaim_jobs_of(worker, was_spared, nil, queue and",
     ),
+    Fault(
+        "a sweep forgets the jobs that a dead worker still holds",
+        "lib/reclaim_dead_worker",
+        "all_done = all_done and all_taken",
+        "",
+    ),
     Fault("every caller has the turn", "lib/housekeeping_turn", "or turn_holder == caller", "or 1"),
     Fault(
         "the holder of a turn loses it", "lib/housekeeping_turn", " or turn_holder == caller", ""
@@ -1030,7 +1036,6 @@ BOUNDS = [
         "",
     ),
     Fault("a job may have any number of tags", "lib/tags", "tags and #tags > TAGS_AT_MOST", "nil"),
-    Fault("a name may have any length", "lib/names", "#name > NAME_AT_MOST", "nil"),
 ]
 
 FAULTS = [

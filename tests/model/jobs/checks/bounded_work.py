@@ -22,6 +22,7 @@ def work_is_done_in_parts(url: str, swaps: Swaps) -> None:
     for check in (
         _late_leases_keep_their_order,
         _own_jobs_of_a_dead_worker_return_first,
+        _sweep_returns_all_jobs_of_dead_workers,
         _other_callers_wait_for_their_turn,
         _turn_ends,
         _pushed_elements_are_taken_as_needed,
@@ -82,6 +83,14 @@ def _own_jobs_of_a_dead_worker_return_first(hr: Client, clock: Clock) -> None:
     while leases := hr.queue("mail").pop("a", count=50):
         served += [lease.id for lease in leases]
     assert served[:-1] == put
+
+
+def _sweep_returns_all_jobs_of_dead_workers(hr: Client, clock: Clock) -> None:
+    _hold(hr, "dead", MANY)
+    clock.tick(10)
+    hr.sweep()
+    assert hr.queue("mail").counts().waiting == MANY
+    assert hr.workers.list() == []
 
 
 def _other_callers_wait_for_their_turn(hr: Client, clock: Clock) -> None:

@@ -59,7 +59,7 @@ if reply then
 end
 open_log(number_before, stamp_before)
 reply = pop_general(queue, worker, secret, count, deadline)
-if #reply == 2 and reply[1] ~= 0 and not while_session then
+if #reply == 2 and reply[1] ~= 0 and reply[1] ~= AGAIN_SOON and not while_session then
   reply[1] = ms_until_contact(reply[1])
 end
 return reply
