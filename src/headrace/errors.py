@@ -267,7 +267,7 @@ class WriteError(HeadraceError):
 
 
 class StagedLost(WriteError):
-    """Before the commit of a write, the server lost rows that were staged for the write."""
+    """The server lost staged rows of a write before the write was committed."""
 
     def __init__(self) -> None:
         super().__init__(

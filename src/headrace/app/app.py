@@ -1,4 +1,4 @@
-"""An app: a namespace, the tasks of this namespace and the options that these tasks share."""
+"""An app: a namespace, its tasks, and the default options of these tasks."""
 
 from __future__ import annotations
 
@@ -150,8 +150,9 @@ class App:
         """Return a decorator that turns a function into a task with a cron schedule.
 
         Workers create the schedule on the server, and the server puts a job each time the schedule
-        is due. A changed expression replaces the old expression. Raises InvalidArgument if the
-        expression or the zone is invalid, or the function has required parameters.
+        is due. If the expression in the code changes, the new expression replaces the old one on
+        the server. Raises InvalidArgument if the expression or the zone is invalid, or the function
+        has required parameters.
 
         >>> import headrace
         >>> app = headrace.App("shop")
@@ -213,7 +214,7 @@ class App:
     def bound_to(
         self, url: str, *, namespace: str | None = None, library: Library | None = None
     ) -> Iterator[Self]:
-        """Use another server within a `with` block.
+        """Make the app use another server within a `with` block.
 
         The default of `namespace` is the app's name. Raises InvalidArgument if the URL or the
         namespace is invalid.

@@ -165,5 +165,5 @@ def enter(context: Context) -> None:
 
 
 def mark_lost(context: Context) -> None:
-    """Notify a context that its job was cancelled or lost its lease."""
+    """Tell a context that its job was cancelled or lost its lease."""
     context._event().set()  # noqa: SLF001 - the worker's side of a context

@@ -18,7 +18,7 @@ KNOWN = frozenset((*OPTIONS, *CARRIED, "queue"))
 
 
 def checked(options: TaskOptions) -> dict[str, Any]:
-    """Return the checked options; raises InvalidArgument if an option is unknown or invalid."""
+    """Check and return task options; raise InvalidArgument if an option is unknown or invalid."""
     given: dict[str, Any] = dict(options)
     check_names(given, KNOWN)
     backoff = given.get("backoff")

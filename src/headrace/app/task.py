@@ -216,7 +216,8 @@ class TaskWithOptions(Generic[P, R]):
             if callable(value):
                 found[name] = value(**self.task.signature.unpack(arguments))
         if found.get("unique") is True:
-            # The digest does not include the trace, which is different for every put.
+            # The digest excludes the trace. Every put has a different trace, so equal calls would
+            # get different digests.
             call = [self.task.name, dict(sorted(arguments.items()))]
             plain = msgspec.json.encode(call, order="sorted")
             found["unique"] = digest_of(self.task.app.codec, call, plain)
@@ -362,7 +363,7 @@ def _failure_of(job_id: str, job: Job | None) -> JobError:
 
 
 def _none_if_complete(error: NoResult) -> Any:
-    """Return None if the job is complete, because a return value of None is not stored."""
+    """Return None if the job is complete: a task that returned None stored no result."""
     if error.state != "complete":
         raise error
     return None

@@ -1,4 +1,4 @@
-"""Change many jobs in steps: ask first, show progress, and count exactly on Ctrl-C."""
+"""Change many jobs in steps: ask first, show progress, and after Ctrl-C print an exact count."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def handled(
 def interrupts_delayed() -> Iterator[Callable[[], None]]:
     """Delay the KeyboardInterrupt of Ctrl-C until the end of the block.
 
-    Yield a function that raises a delayed KeyboardInterrupt before the end of the block.
+    Yield a function. The block can call it to raise a delayed KeyboardInterrupt early.
     """
     received: list[int] = []
 
@@ -68,7 +68,9 @@ class ChangeCount:
 
 @contextmanager
 def counted_changes(done: str, total: int) -> Iterator[ChangeCount]:
-    """Show the progress of a change of many jobs. The caller keeps the yielded count up to date.
+    """Show progress while the caller changes many jobs.
+
+    The caller keeps the yielded count up to date.
 
     After Ctrl-C, print the number of changed jobs. Raises ChangeStopped if an error occurs after
     the first change.
@@ -91,7 +93,7 @@ def in_steps(ids: Sequence[str], act: Callable[[Sequence[str]], Sequence[T]], do
     answers: list[T] = []
     with counted_changes(done, len(ids)) as count:
         for part in chunks(ids, STEP):
-            # A complete step keeps the count of changed jobs exact.
+            # If Ctrl-C interrupted a step, nobody would know how many of its jobs were changed.
             with interrupts_delayed():
                 answers += act(part)
                 count.changed = len(answers)

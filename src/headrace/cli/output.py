@@ -50,7 +50,7 @@ def span(seconds: float) -> str:
 
 
 def some(names: Sequence[str], most: int = 3) -> str:
-    """Format the first `most` names and the number of further names."""
+    """Format the first `most` names, and say how many more there are."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 

@@ -151,7 +151,7 @@ def _stats_facts(found: Stats) -> dict[str, Any]:
 
 
 def series_lines(series: Series) -> Iterator[str]:
-    """Yield the mean, the quantiles and the histogram of waiting or running times."""
+    """Yield lines that show the mean, quantiles and histogram of waiting or running times."""
     if not series.count:
         yield "no jobs on this day"
         return

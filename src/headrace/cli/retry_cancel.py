@@ -232,7 +232,7 @@ def cancel_all(
 
 def _outcome(job_id: str, answer: object, dependents: Sequence[str], *, existed: bool) -> object:
     if isinstance(answer, JobNotFound) and existed:
-        # A cascade from another job has already cancelled this job.
+        # With --cascade, the server has already cancelled this job as a dependent of another job.
         return "cancelled"
     if isinstance(answer, HasDependents):
         names = ", ".join(map(repr, dependents))

@@ -23,10 +23,10 @@ from headrace.local_server import embedded
 TIMEOUT = 0.4
 MAX_NAMES = 200
 
-# Any program can choose a name. Completion offers only names that a shell cannot evaluate after the
-# insertion: names without a character that is special even between double quotes, and names that do
-# not look like an option. Quoting other names is not enough, because the word may already be inside
-# quotes.
+# Any program that puts jobs can choose the name of a queue or failure type. Completion offers only
+# names that a shell cannot evaluate after the insertion: names without a character that is special
+# even between double quotes, and names that do not look like an option. Quoting other names is not
+# enough, because the word may already be inside quotes.
 _SAFE = re.compile(r"[^-$`\\!][^$`\\!]*")
 
 

@@ -102,7 +102,7 @@ class Client(ClientBase[SyncMethods], SyncMethods, ClosesOnExit):
 
     @cached_property
     def feeds(self) -> groups.Feeds:
-        """Lists whose items stay until a client retracts the items."""
+        """Feeds: lists whose items stay until a client retracts them."""
         return groups.Feeds(self.core)
 
     @cached_property
@@ -219,7 +219,7 @@ class AsyncClient(ClientBase[AsyncMethods], AsyncMethods, ClosesOnAsyncExit):
 
     @cached_property
     def feeds(self) -> groups.AsyncFeeds:
-        """Lists whose items stay until a client retracts the items."""
+        """Feeds: lists whose items stay until a client retracts them."""
         return groups.AsyncFeeds(self.core)
 
     @cached_property
@@ -256,7 +256,7 @@ class AsyncClient(ClientBase[AsyncMethods], AsyncMethods, ClosesOnAsyncExit):
         return watch
 
     async def events(self, *, follow: bool = False, count: int = 1000) -> AsyncIterator[Event]:
-        """Yield the events of the log, oldest first on each shard; see Client.events."""
+        """Yield the events of the event log, oldest first on each shard; see Client.events."""
         read = event_log.reader(self, count, follow=follow)
         while found := await drive_async(self.core.transport, read()):
             for event in found:

@@ -218,7 +218,7 @@ def _open(core: Core, options: ConnectOptions) -> Operation[None]:
 
 
 def _cluster_seeds(core: Core, url: str) -> Operation[list[Address]]:
-    """Return the address in the URL if the server there is a node of a Cluster, otherwise [].
+    """Return the address in the URL if it belongs to a node of a Cluster, otherwise [].
 
     The client asks this node for the addresses of the other nodes.
     """

@@ -120,7 +120,7 @@ class FeedsBase:
 
 
 class Feeds(FeedsBase, SyncMethods):
-    """`client.feeds`: lists whose items stay until a client retracts the items."""
+    """`client.feeds`: lists whose items stay until a client retracts them."""
 
     def create(
         self,

@@ -20,7 +20,7 @@ class Codec(Protocol):
     `unique=True`. This method returns a short string that is the same for equal values.
 
     A codec that binds a payload to its job has a method `bind(job_id, queue, use)`, which returns a
-    codec for that job. `use` is "data" or "result". An empty id or queue is unknown.
+    codec for that job. `use` is "data" or "result". An empty id or queue means that it is unknown.
     """
 
     def encode(self, value: Any) -> bytes:
@@ -126,7 +126,7 @@ def bound(codec: Codec, job_id: str, queue: str = "", use: str = "data") -> Code
 
 
 def binds(codec: Codec) -> bool:
-    """Return whether the payloads of the codec belong to one job and queue."""
+    """Return whether the codec ties each payload to one job and queue."""
     return hasattr(codec, "bind")
 
 

@@ -37,7 +37,7 @@ USES = ("data", "result")
 
 
 class _Place(NamedTuple):
-    """The job that a payload belongs to. An empty id or queue is unknown."""
+    """The job that a payload belongs to. An empty id or queue means that it is unknown."""
 
     job_id: str
     queue: str
@@ -71,8 +71,9 @@ class Encrypted:
     decrypt, but only one key encrypts: the first key, or the key whose id is `current`.
 
     The data and the result of a job belong to that job. `check` says what must match when they are
-    read: "queue" (the job and its queue), "job", or "nothing". With `unbound=False`, a job whose
-    data belong to no job is refused too. This codec needs the extra `headrace[crypto]`.
+    read: "queue" (the job and its queue), "job", or "nothing". With `unbound=False`, reading also
+    fails if a payload was encrypted without naming its job. This codec needs the extra
+    `headrace[crypto]`.
     """
 
     def __init__(
@@ -115,11 +116,14 @@ class Encrypted:
         return self._seal(value, self._header)
 
     def decode(self, payload: bytes) -> Any:
-        """Return the decrypted value, or raise Unreadable. This does not check its job."""
+        """Return the decrypted value, or raise Unreadable.
+
+        Do not check which job the payload belongs to.
+        """
         return self._read(payload, self._opened(_parts(payload), payload))
 
     def bind(self, job_id: str, queue: str, use: str) -> _OfJob:
-        """Return a codec for the data or the result of one job. An empty id or queue is unknown."""
+        """Return a codec for the data or result of one job; pass "" for an unknown id or queue."""
         return _OfJob(self, _Place(job_id, queue, use))
 
     def encode_of(self, place: _Place, value: Any) -> bytes:
@@ -240,7 +244,7 @@ class _OfJob(NamedTuple):
 def _is_same_job(written: str, stored: str) -> bool:
     """Return whether a job may have a payload that was written for this id.
 
-    A put with on_exists="duplicate" may create the job under a spare id, which begins with the id.
+    A put with on_exists="duplicate" may create the job under another id, which begins with this id.
     """
     if not written or not stored or written == stored:
         return True

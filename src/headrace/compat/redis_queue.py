@@ -101,7 +101,7 @@ class RedisQueueBase(Generic[common.AnyClient]):
 def _pushed_id(qkey: str, popped: popping.Popped) -> str:
     """Return the id that was pushed.
 
-    If another queue has the same id, the job id is the pushed id with a suffix.
+    If a job in another queue already has this id, the job id is the pushed id plus a suffix.
     """
     pushed = popped.id.removesuffix(f"@{qkey}")
     return pushed if popped.payload == pushed.encode() else popped.id

@@ -12,7 +12,7 @@ NAMESPACE = "demo-shop"
 
 @dataclass(frozen=True, slots=True)
 class ShopDay:
-    """The number of jobs in each queue, and the customer of each invoice by job id."""
+    """The jobs of a day: their number in each queue, and the customer for each invoice job's id."""
 
     jobs: dict[str, int]
     customers: dict[str, str]

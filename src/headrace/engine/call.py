@@ -103,8 +103,8 @@ def _packed_bytes(value: bytes | None) -> bytes:
     return _ABSENT if value is None else b"\xdb" + len(value).to_bytes(4, "big") + value
 
 
-# For each refusal code, a function that creates the error. The arguments of the function are the
-# job id and the two words after the code.
+# Maps each refusal code to a function that creates the error. The function gets the job id and the
+# two words that follow the code.
 _REFUSALS: dict[str, Callable[[str, str, str], HeadraceError]] = {
     "DEPENDENCY_REFUSED": lambda job_id, why, _: DependencyRefused(job_id, why),
     "HAS_DEPENDENTS": lambda job_id, *_: HasDependents(job_id, []),

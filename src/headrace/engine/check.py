@@ -45,7 +45,7 @@ class Limits:
 
 
 def text(what: str, value: object, longest: int) -> str:
-    """Return a non-empty string of at most `longest` bytes without control characters."""
+    """Check and return a non-empty string: at most `longest` bytes, no control characters."""
     if not isinstance(value, str):
         raise InvalidArgument(f"{what} must be a str, not {type(value).__name__}")
     if not value:
@@ -62,7 +62,7 @@ def text(what: str, value: object, longest: int) -> str:
 
 
 def free_text(what: str, value: object, longest: int) -> str:
-    """Return a string. The end of a string of more than `longest` bytes is cut off."""
+    """Check and return a string; if it has more than `longest` bytes, cut off its end."""
     if not isinstance(value, str):
         raise InvalidArgument(f"{what} must be a str, not {type(value).__name__}")
     encoded = value.encode(errors="replace")
@@ -72,7 +72,7 @@ def free_text(what: str, value: object, longest: int) -> str:
 
 
 def end_of_text(what: str, value: object, longest: int) -> str:
-    """Return a string. The beginning of a string of more than `longest` bytes is cut off.
+    """Check and return a string; if it has more than `longest` bytes, cut off its beginning.
 
     The end of a traceback is kept, because its last line names the error.
     """
@@ -85,7 +85,7 @@ def end_of_text(what: str, value: object, longest: int) -> str:
 
 
 def namespace(value: object) -> str:
-    """Return the name of a namespace.
+    """Check and return the name of a namespace.
 
     The name is part of the hash tag of keys, before a colon, and of patterns of keys in ACL rules.
     So spaces and characters that have a meaning there are refused.
@@ -100,7 +100,7 @@ def namespace(value: object) -> str:
 
 
 def whole(what: str, value: object, least: int, most: int) -> int:
-    """Return an integer from `least` to `most`."""
+    """Check and return an integer from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidArgument(f"{what} must be an int, not {type(value).__name__}")
     if not least <= value <= most:
@@ -109,7 +109,7 @@ def whole(what: str, value: object, least: int, most: int) -> int:
 
 
 def page(offset: object, count: object) -> tuple[int, int]:
-    """Return the offset and the count of a page."""
+    """Check and return the offset and the count of a page."""
     return whole("offset", offset, 0, 10**9), whole("count", count, 1, PAGE)
 
 
@@ -142,7 +142,7 @@ def moment_ms(what: str, value: object) -> int:
 
 
 def number(what: str, value: object) -> float | int:
-    """Return a number from -2**53 to 2**53."""
+    """Check and return a number from -2**53 to 2**53."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidArgument(f"{what} must be a number, not {type(value).__name__}")
     if not abs(value) <= 2**53:
@@ -167,7 +167,7 @@ def shown(value: object) -> str:
 
 
 def tags(value: object, limits: Limits) -> list[str]:
-    """Return tags without duplicates."""
+    """Check tags, and return them without duplicates."""
     every = listed("tags", value, "str")
     found = list(dict.fromkeys(text("a tag", tag, limits.name) for tag in every))
     if len(found) > limits.tags:
@@ -184,7 +184,7 @@ def choice(what: str, value: object, allowed: tuple[str, ...]) -> str:
 
 
 def durability(value: object) -> Durability:
-    """Return "aof" or a number of replicas."""
+    """Check and return a durability: "aof" or a number of replicas."""
     if value == "aof":
         return "aof"
     if isinstance(value, str):

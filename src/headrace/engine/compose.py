@@ -84,7 +84,7 @@ def defined(file: LuaFile) -> set[str]:
 
 
 def imported(file: LuaFile, libraries: LuaFiles) -> set[str]:
-    """Return the libraries that a file imports, at any depth."""
+    """Return the libraries that a file imports, directly or through other libraries."""
     reached = set(file.uses)
     while further := {used for name in reached for used in libraries[name].uses} - reached:
         reached |= further

@@ -24,7 +24,7 @@ CONFIG = "config"  # Hash: settings of the namespace.
 EVENTS = "events"  # Stream: the event log.
 FAILURE_TYPES = "failure_types"  # Sorted set: failure types by their number of jobs.
 FEEDS = "feeds"  # Sorted set: names of feeds in the order of creation.
-LAKES = "lakes"  # Hash: the newest archived entry of each lake.
+LAKES = "lakes"  # Hash: maps each lake to the last entry it has copied.
 LIBRARIES = "libraries"  # Hash: unused libraries, and when a sweep first saw each without a client.
 LOG = "log"  # Hash: counters of the event log.
 META = "meta"  # Hash: layout, number of shards, creation time.
@@ -35,7 +35,7 @@ TAGS = "tags"  # Sorted set: tags by their number of jobs.
 THROTTLES = "throttles"  # Sorted set: names of throttles by the time when the throttles end.
 TRACKED = "tracked"  # Sorted set: ids of tracked jobs.
 TRANSACTIONS = "transactions"  # Sorted set: open transactions by the time of the next check.
-TURN = "turn"  # String: the caller that does housekeeping, and until when.
+TURN = "turn"  # String: who does the housekeeping now, and until when.
 WORKERS = "workers"  # Sorted set: workers of the qless API by the time of their newest call.
 WRITES = "writes"  # Sorted set: writes that this shard coordinates.
 
@@ -54,8 +54,8 @@ group = KeyFamily("group")  # Sorted set: unfinished and failed members of a gro
 
 # Keys of a queue, by its name.
 settings = KeyFamily("settings")  # Hash: settings of the queue.
-books = KeyFamily("books")  # Hash: counters of the jobs of the queue.
-unique = KeyFamily("unique")  # Hash: unique values and the jobs that hold them.
+books = KeyFamily("books")  # Hash: job counters of the queue.
+unique = KeyFamily("unique")  # Hash: maps each unique value to the job that holds it.
 ingress = KeyFamily("ingress")  # List: elements pushed by other programs.
 waiting = KeyFamily("waiting")  # Sorted set: waiting jobs by priority.
 scheduled = KeyFamily("scheduled")  # Sorted set: scheduled jobs by due time.
@@ -97,7 +97,7 @@ staged = KeyFamily("staged")  # List: chunks of a staged attempt.
 attempts = KeyFamily("attempts")  # Sorted set: staged attempts of a transaction.
 transaction = KeyFamily("transaction")  # Hash: state of a transaction.
 write = KeyFamily("write")  # Hash: entry of the commit log.
-imported = KeyFamily("imported")  # Hash: import ids and the ids of the imported objects.
+imported = KeyFamily("imported")  # Hash: maps each import id to an id in Headrace.
 schedule = KeyFamily("schedule")  # Hash: rule, data and options of a schedule.
 
 # Channels. `ended`, `tracked` and `changes` also have a channel with an empty name.

@@ -24,7 +24,7 @@ _ORIGIN = re.compile(r"-- from (\S+)$")
 
 
 class Script(NamedTuple):
-    """A form of the library that EVALSHA can run, or EVALSHA_RO if it only reads."""
+    """The library as a script: EVALSHA runs it, or EVALSHA_RO if the script only reads."""
 
     text: str
     sha: bytes

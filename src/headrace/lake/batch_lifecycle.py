@@ -30,7 +30,7 @@ LEFTOVER = 86_400.0
 
 
 class BatchNote(LakeRecord, frozen=True):
-    """A note that a batch was started.
+    """A record in the lake that a batch was started.
 
     `grace` is the number of seconds to keep the files that the batch replaces.
     """

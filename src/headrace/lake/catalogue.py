@@ -29,7 +29,7 @@ NOTHING: Final = ""
 
 
 class DayBuild(LakeRecord, frozen=True):
-    """A build of one day.
+    """One build of the tables of one day.
 
     `before` is a digest of the events carried into this day, and `after` is a digest of the events
     carried out of this day. Events are added to a day but never removed, so a new number of events

@@ -128,7 +128,7 @@ def _in_common_order(pairs: Pairs) -> Pairs:
 
 
 def _some(pairs: Sequence[Pairs]) -> tuple[_Some, bool]:
-    """Return the optional fields, and whether an entry has a common field twice."""
+    """Return the entries' optional fields, and whether any entry has a common field twice."""
     found: _Some = {}
     repeats = False
     for row, each in enumerate(pairs):

@@ -79,11 +79,11 @@ class Core:
         return shard, f"{prefix(self.namespace, shard)}{role}:{name}"
 
     def key(self, shard: int, name: str) -> str:
-        """Return the full key for a key name on a shard; `headrace.engine.keys` has the names."""
+        """Return the full key for a key name on a shard; `headrace.engine.keys` lists the names."""
         return f"{prefix(self.namespace, shard)}{name}"
 
     def words(self, shard: int, call: Call[Any], *, again: bool = False) -> tuple[Any, ...]:
-        """Return the command of a call on a shard.
+        """Return the Redis command that makes a call on a shard.
 
         `again` tells the server that an earlier attempt of this call may have been carried out.
         """

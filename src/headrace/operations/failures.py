@@ -103,7 +103,7 @@ def failure_groups(
 
 
 def newest_failures(core: Core, types: Sequence[str]) -> Operation[dict[str, tuple[float, str]]]:
-    """Return the time of the newest failure of each type, in milliseconds, and the job's id."""
+    """For each failure type, return when it last occurred (milliseconds) and the id of that job."""
     commands: list[Command] = [
         (shard, ("ZRANGE", core.key(shard, keys.failures(kind)), 0, 0, "REV", "WITHSCORES"))
         for kind in types

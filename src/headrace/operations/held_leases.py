@@ -67,7 +67,7 @@ class HeldLeases:
     # A lease does not count as lost while its holder finishes the job.
 
     def begin_finish(self, proofs: Iterable[Proof]) -> None:
-        """Do not count these leases as lost, because their holder is finishing the jobs."""
+        """Stop reporting these leases as lost while their holder finishes the jobs."""
         self._finishing.update(dict.fromkeys(proofs))
 
     def finished(self, proofs: Iterable[Proof]) -> None:
@@ -77,7 +77,7 @@ class HeldLeases:
             self._finishing.pop(proof, None)
 
     def end_finish(self, proofs: Iterable[Proof]) -> None:
-        """Watch these leases again, unless `finished` has removed them."""
+        """Report these leases as lost again from now on, unless `finished` has removed them."""
         for proof in proofs:
             self._finishing.pop(proof, None)
 

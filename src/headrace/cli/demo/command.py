@@ -110,7 +110,7 @@ def _show_next_steps(run: DemoRun) -> None:
 
 
 def put_jobs(demo: DemoRun) -> None:
-    """Put the jobs of a day."""
+    """Put all jobs of the simulated day."""
     from headrace.demo import day, shop  # noqa: PLC0415 - the app reads the environment on import
 
     start = time.monotonic()

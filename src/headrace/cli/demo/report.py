@@ -80,7 +80,10 @@ class DemoRun:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A job of the killed worker and the job's next delivery. Times are seconds after the kill."""
+    """A job that the killed worker held, and its next delivery.
+
+    Times are seconds after the kill.
+    """
 
     job_id: str
     queue: str
@@ -124,7 +127,7 @@ def failures(events: Iterable[Event]) -> dict[str, Counter[str]]:
 
 
 def most_at_once(events: Iterable[Event], owners: Mapping[str, str]) -> dict[str, int]:
-    """Return for each owner the maximum number of the owner's jobs that ran at the same time.
+    """For each owner, return the largest number of the owner's jobs that ran at the same time.
 
     `owners` maps job ids to owners.
     """

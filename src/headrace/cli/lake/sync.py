@@ -70,7 +70,7 @@ def _check(lake: str, server: ServerOptions) -> None:
 def with_retries(
     following: Callable[[], Iterator[SyncedBatch]], stopping: threading.Event
 ) -> Iterator[SyncedBatch]:
-    """Yield batches. If the server is unavailable, wait and start again."""
+    """Yield the batches of a sync. If the server is unavailable, wait and restart the sync."""
     retry_pause = RetryPause(FIRST_PAUSE, LONGEST_PAUSE)
     while not stopping.is_set():
         try:

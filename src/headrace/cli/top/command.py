@@ -80,7 +80,7 @@ def _show_once(client: Client, console: Console, interval: float) -> None:
 
 
 class LiveScreen:
-    """What the screen shows, and the view state that key presses change."""
+    """The content of the screen, and the user's choices, which key presses change."""
 
     def __init__(self, client: Client, console: Console) -> None:
         self._core = client.core

@@ -30,7 +30,7 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True)
 class QueueRow:
-    """A queue in the view. The rates are per second, or None if a rate cannot be computed."""
+    """A queue in the view. Rates are per second; a rate that cannot be computed is None."""
 
     name: str
     counts: Counts
@@ -86,7 +86,10 @@ class SnapshotHistory:
         self.throughput: deque[float] = deque(maxlen=THROUGHPUTS)
 
     def add(self, snapshot: NamespaceSnapshot, offset: int = 0) -> None:
-        """Add a snapshot. Of the snapshots older than a minute, only the newest is kept."""
+        """Add a snapshot.
+
+        Drop snapshots that are older than a minute, except the newest of them.
+        """
         kept = self._snapshots
         self._offset = offset
         if kept and snapshot.at <= kept[-1].at:
@@ -151,7 +154,7 @@ class SnapshotHistory:
         )
 
     def _first_day(self, name: str) -> Stats | None:
-        """Return a queue's daily totals from the oldest snapshot that has such totals.
+        """Return a queue's daily totals from the oldest snapshot that contains them.
 
         Returns empty totals if a new day has begun since that snapshot. Returns None if the newest
         snapshot or all earlier snapshots have no totals of the queue.
@@ -171,7 +174,7 @@ def comparable(earlier: Stats, later: Stats) -> Stats:
 
 
 def rate(earlier: int, later: int, seconds: float) -> float | None:
-    """Return the growth of a counter per second.
+    """Return by how much a counter grew per second between two readings.
 
     Returns None if no time has passed or the counter was reset.
     """
@@ -185,7 +188,7 @@ def _failed_rate(earlier: Stats | None, later: Stats | None, seconds: float) -> 
 
 
 def growth(earlier: Mapping[str, int], later: Mapping[str, int]) -> dict[str, int]:
-    """Return the growth of each bin of a histogram."""
+    """Return by how much each bin of a histogram grew; omit bins that did not grow."""
     by_bin = {name: count - earlier.get(name, 0) for name, count in later.items()}
     return {name: count for name, count in by_bin.items() if count > 0}
 

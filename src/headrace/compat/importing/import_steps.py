@@ -39,7 +39,7 @@ BATCH, BATCH_BYTES = 200, 1 << 22
 
 Advance = Callable[[int], None]
 EntryCounts = Counter[tuple[str, str]]
-"""How many entries there are, by queue or feed and by state (or "items" or "recurring")."""
+"""The number of entries for each pair: a queue or feed, and a state, "items" or "recurring"."""
 
 
 def group_of(entry: entries.Entry) -> tuple[str, str]:

@@ -54,7 +54,7 @@ class QlessConfigBase:
 
 
 class QlessConfig(QlessConfigBase, context.QlessGroup):
-    """The options of qless: `config["heartbeat"] = 30`."""
+    """Read and set qless options, as in `config["heartbeat"] = 30`."""
 
     def __setitem__(self, option: str, value: config.Number) -> None:
         self.set(option, value)
@@ -64,7 +64,7 @@ class QlessConfig(QlessConfigBase, context.QlessGroup):
 
 
 class AsyncQlessConfig(QlessConfigBase, context.AsyncQlessGroup):
-    """The options of qless: `await config["heartbeat"]`."""
+    """Read and set qless options, as in `await config["heartbeat"]`."""
 
 
 class QlessWorkersBase(context.QlessLike):
@@ -185,10 +185,10 @@ class AsyncQlessQueues(context.AsyncQlessGroup):
 
 
 class FailedJobs(context.QlessLike):
-    """The method `failed` of the clients and of their groups of jobs."""
+    """Provides the method `failed` to the clients and to `qless.jobs`."""
 
     def _present(self, job: Job) -> Any:
-        """Return the form in which this class returns jobs."""
+        """Convert a job to the type that this class returns."""
         raise NotImplementedError
 
     @method

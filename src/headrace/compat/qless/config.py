@@ -1,4 +1,4 @@
-"""The options of qless, with the names and units in the documentation of qless."""
+"""Read and set qless options; their names and units are those in the qless documentation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Number = float | int | None
 
 
 class QlessOption(NamedTuple):
-    """The Headrace setting for a qless option.
+    """The Headrace setting that corresponds to a qless option.
 
     Multiplying a value of the option by `unit` gives the value of the setting.
     """

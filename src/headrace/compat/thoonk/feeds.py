@@ -1,4 +1,4 @@
-"""Feeds with items that every client can read until their retraction: Leaf and SortedFeed."""
+"""Leaf and SortedFeed: feeds whose items every client can read until a client retracts them."""
 
 from __future__ import annotations
 

@@ -209,7 +209,8 @@ class ThoonkJobBase(JobFeedBase):
         was finished without a result, or another client has removed the result or the job.
         """
         if (yield from self._record(id)) is None:
-            # `put` generates the ids, so no later job can get an id that is unknown now.
+            # `put` generates the ids, so an id that is unknown now will never get a job, and
+            # waiting is useless.
             raise Empty(
                 f"no result: job {id!r} is not in this feed or was finished without a result"
             )
