@@ -255,7 +255,7 @@ class ItemNotFound(FeedError):
 
 
 class LakeRefused(HeadraceError):
-    """The lake has the events of another event log, or too many lakes exist."""
+    """The lake contains the events of another event log, or too many lakes exist."""
 
     def __init__(self, lake: str, message: str) -> None:
         super().__init__(f"lake {lake!r}: {message}")

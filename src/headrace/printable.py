@@ -9,8 +9,8 @@ from __future__ import annotations
 def printable(words: str) -> str:
     r"""Escape control characters, line separators and invisible characters.
 
-    Control characters in the data of a job could change the state of a terminal, forge a log line,
-    or reverse the order of the following text.
+    Control characters in job data could change a terminal's state, forge a log line, or reverse the
+    order of the text that follows.
 
     >>> print(printable("a\x1b[31mb\u202ec"))
     a\x1b[31mb\u202ec

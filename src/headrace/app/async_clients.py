@@ -15,7 +15,10 @@ Connected = tuple[AsyncClient, AsyncGenerator[None, None]]
 
 
 class AsyncClients:
-    """Keeps the clients of one namespace; callers in one event loop share a connection attempt."""
+    """The asyncio clients of one namespace, one for each event loop.
+
+    Concurrent first calls in one event loop share a single connection attempt.
+    """
 
     def __init__(self, options: connecting.ConnectOptions) -> None:
         self._options = options
@@ -58,7 +61,7 @@ class AsyncClients:
     def _done(self, attempt: asyncio.Task[Connected]) -> None:
         loop = attempt.get_loop()
         del self._connecting[loop]
-        # Read the exception here, so that asyncio does not log it if no caller waits any more.
+        # Read the exception here. Otherwise asyncio logs it if all callers have stopped waiting.
         if not attempt.cancelled() and attempt.exception() is None:
             self._connected[loop] = attempt.result()
 

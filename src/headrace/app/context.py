@@ -81,7 +81,10 @@ class Context:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the job was cancelled or lost its lease; the server then refuses the result."""
+        """Whether the job was cancelled or lost its lease.
+
+        If so, the server refuses the result of the task.
+        """
         return self._event().is_set()
 
     def check(self) -> None:

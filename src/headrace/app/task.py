@@ -145,7 +145,7 @@ class TaskWithOptions(Generic[P, R]):
         return ids
 
     def data(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
-        """Return a call as the data of a job, to pass to a queue, a group or a chain.
+        """Return the job data that stands for a call, to pass to a queue, a group or a chain.
 
         Raises InvalidArgument if the arguments do not match the signature.
 
@@ -274,7 +274,10 @@ class Task(TaskWithOptions[P, R]):
         return self.options(at=when)
 
     def after(self, delay: Span) -> TaskWithOptions[P, R]:
-        """Return a variant of this task with delayed jobs: `send.after(60).put(...)`."""
+        """Return a variant of this task whose jobs start after a delay:
+
+        `send.after(60).put(...)`.
+        """
         return self.options(delay=delay)
 
     def result(self, job_id: str, *, wait: Span | None = 0) -> R:

@@ -28,7 +28,10 @@ class Tracing(Protocol):
     def sending(
         self, task: str, queue: str, datas: list[dict[str, Any]]
     ) -> AbstractContextManager[ReportIds]:
-        """Trace a put: add the trace to the jobs' data; yield a function that records the ids."""
+        """Trace a put, and add the trace to the jobs' data.
+
+        Yield a function that the caller calls with the ids of the jobs.
+        """
 
     def carry(self, datas: list[dict[str, Any]]) -> None:
         """Add the current trace context to the data of jobs that are put without Task.put."""

@@ -93,7 +93,8 @@ def in_steps(ids: Sequence[str], act: Callable[[Sequence[str]], Sequence[T]], do
     answers: list[T] = []
     with counted_changes(done, len(ids)) as count:
         for part in chunks(ids, STEP):
-            # If Ctrl-C interrupted a step, nobody would know how many of its jobs were changed.
+            # If Ctrl-C interrupted a step, the number of jobs that the step changed would be
+            # unknown.
             with interrupts_delayed():
                 answers += act(part)
                 count.changed = len(answers)

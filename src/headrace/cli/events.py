@@ -65,7 +65,7 @@ def newest(
 ) -> list[Event]:
     """Return the newest events that `is_wanted` accepts, oldest first.
 
-    Stores the id of the last entry of each shard in `seen`, by shard number.
+    In `seen`, store for each shard number the id of the last entry that was read.
     """
     core = client.core
     found: list[Event] = []

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from headrace.engine.states import STATES
 
-# The styles of cells that contain exactly the state of a job or the verdict of a check.
+# Maps a job state or a check's verdict to a style, for cells that contain only this word.
 STYLES = dict(zip(STATES, ("cyan", "blue", "yellow", "green", "red", "dim"), strict=True))
 STYLES |= {"ok": "green", "warning": "yellow", "problem": "bold red", "not applicable": "dim"}
 # Longer cells are cut.

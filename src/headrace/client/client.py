@@ -179,7 +179,7 @@ class Client(ClientBase[SyncMethods], SyncMethods, ClosesOnExit):
         return watch
 
     def events(self, *, follow: bool = False, count: int = 1000) -> Iterator[Event]:
-        """Yield the events of the log, oldest first on each shard; read `count` per round trip.
+        """Yield the events of the event log, oldest first per shard; read `count` per round trip.
 
         With `follow`, wait for new events until the client is closed.
 
@@ -256,7 +256,7 @@ class AsyncClient(ClientBase[AsyncMethods], AsyncMethods, ClosesOnAsyncExit):
         return watch
 
     async def events(self, *, follow: bool = False, count: int = 1000) -> AsyncIterator[Event]:
-        """Yield the events of the event log, oldest first on each shard; see Client.events."""
+        """Yield the events of the event log, oldest first per shard; see Client.events."""
         read = event_log.reader(self, count, follow=follow)
         while found := await drive_async(self.core.transport, read()):
             for event in found:

@@ -105,7 +105,7 @@ def connect(options: ConnectOptions) -> Client:
 
 
 def open_client(core: Core, options: ConnectOptions) -> Client:
-    """Open or create the namespace, and return a sync client that uses this core's connections."""
+    """Open or create the namespace, and return a sync client with the connections of `core`."""
     try:
         drive(core.transport, _open(core, options))
     except BaseException:

@@ -81,7 +81,7 @@ def job_of(codec: Codec, popped: Popped) -> Job:
 class Lease(LeaseBase, SyncMethods):
     """A popped job. Complete, fail or release the lease before its deadline.
 
-    `taken` is "cancelled" or "lost" after a watch has noticed that the lease was lost.
+    If a watch reports that the lease was lost, `taken` becomes "cancelled" or "lost".
 
         for lease in queue.pop("worker-1", count=10, wait=5):
             lease.complete(handle(lease.data))

@@ -3,8 +3,8 @@
 An encrypted payload has a header, a random nonce of 96 bits, and the AES-256-GCM ciphertext. The
 ciphertext ends with a tag of 128 bits, which authenticates all parts. The header has a version
 byte, the length of the key id, and the key id. If the payload belongs to a job, the header has a
-zero byte after the version byte, and names the job after the key id: the use of the payload, the
-queue and the job id. The length of a name precedes the name in two bytes.
+zero byte after the version byte. After the key id, such a header also names the use of the payload
+("data" or "result"), the queue and the job id. The length of a name precedes the name in two bytes.
 """
 
 from __future__ import annotations

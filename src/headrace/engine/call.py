@@ -74,7 +74,7 @@ def build(
 
 
 def optional(value: bytes | str | None) -> bytes:
-    """Encode an argument that may be None. An empty string differs from None."""
+    """Encode an argument that may be None; None and the empty string get different encodings."""
     if value is None:
         return b""
     return b"=" + (value.encode() if isinstance(value, str) else value)

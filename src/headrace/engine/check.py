@@ -87,8 +87,9 @@ def end_of_text(what: str, value: object, longest: int) -> str:
 def namespace(value: object) -> str:
     """Check and return the name of a namespace.
 
-    The name is part of the hash tag of keys, before a colon, and of patterns of keys in ACL rules.
-    So spaces and characters that have a meaning there are refused.
+    Keys contain the name in their hash tag, before a colon, and ACL rules contain it in key
+    patterns. Spaces, and characters that have a special meaning in these places, are therefore
+    refused.
     """
     name = text("namespace", value, 100)
     if found := [char for char in name if char.isspace() or char in NOT_IN_NAMESPACES]:

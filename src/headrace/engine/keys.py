@@ -1,4 +1,4 @@
-"""The names of all keys and channels of a shard, without the prefix of the shard.
+"""The names of all keys and channels, without the prefix that each shard puts before them.
 
 Python code uses these names, and `lua_keys` generates the constants of lib/core/keys.lua from these
 names. docs/reference/keys.md describes what each key holds and when the key is deleted.
@@ -92,7 +92,7 @@ session = KeyFamily("session")  # Hash: token, TTL, start time, host and process
 serves = KeyFamily("serves")  # Sorted set: queues that a worker serves.
 held = KeyFamily("held")  # Sorted set: leases of a worker.
 
-# Keys of writes from Spark, of imports and of schedules.
+# Keys for Spark writes, imports and schedules.
 staged = KeyFamily("staged")  # List: chunks of a staged attempt.
 attempts = KeyFamily("attempts")  # Sorted set: staged attempts of a transaction.
 transaction = KeyFamily("transaction")  # Hash: state of a transaction.

@@ -1,4 +1,4 @@
-"""The shard of a job, and the prefix of the keys of a shard."""
+"""Compute which shard a job belongs to, and the prefix of a shard's keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def id_on_same_shard(job_id: str, suffix: str) -> str:
 
 
 def id_prefix_on_shard(name: str) -> str | None:
-    """Return a prefix for ids on the shard of a name, or None if braces prevent such a prefix."""
+    """Return a prefix with which job ids belong to the same shard as a name.
+
+    Return None if the braces in the name prevent such a prefix.
+    """
     found = _tagged(name)
     return found if _hashed_part(f"{found}-") == _hashed_part(name) else None
 

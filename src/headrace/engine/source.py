@@ -1,8 +1,8 @@
 """The Lua files and their headers.
 
-The header of an operation declares its arguments (`args`, `each`), the flags of its function
-(`flags`), the role of the users who may call the operation (`role`) and its refusals (`error`).
-Every header declares the libraries that the file imports (`uses`).
+The header of an operation declares its arguments (`args`, `each`), its function flags (`flags`),
+which users may call it (`role`), and the refusals that it can return (`error`). Every header
+declares the libraries that the file imports (`uses`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Statistics of a queue on one day: waiting and running times, with histograms and quantiles.
 
-The bins of a histogram are one second, one minute, 15 minutes, one hour or one day long. The name
-of a bin consists of the unit and the number of the bin: `m2` counts durations from 2 to 3 minutes.
+The bins of a histogram are one second, one minute, 15 minutes, one hour or one day long. A bin is
+named by its unit and number: `m2` counts durations from 2 to 3 minutes.
 """
 
 from __future__ import annotations
@@ -103,7 +103,10 @@ def merged(parts: Iterable[Series]) -> Series:
 
 
 def bin_name(seconds: int) -> str:
-    """Return the name of the bin of a duration in whole seconds; the last bin has no upper end."""
+    """Return the name of the bin that counts a duration in whole seconds.
+
+    The last bin has no upper end.
+    """
     for unit, (length, numbers) in BIN_UNITS.items():
         if seconds // length < numbers.stop:
             return f"{unit}{seconds // length}"

@@ -20,7 +20,7 @@ PARTS = 9
 HAS_ITEM = ("published", "edited")
 
 
-# The life of a feed to which a change belongs, and the number of the change.
+# A change: the life of its feed (see FeedMessage), and its number within this life.
 Position = tuple[int, int]
 # The position before the first check. Lives are numbered from 1.
 NOTHING: Position = (0, 0)
@@ -60,8 +60,8 @@ class FeedMessage:
 class ChangeReader:
     """Reads messages about changes, and finds gaps in the numbers of the changes.
 
-    With an empty `feed`, the messages are about all feeds. These changes are numbered by shard, in
-    a life that never ends.
+    With an empty `feed`, the messages are about all feeds. These changes are numbered on each
+    shard, and the numbers never start again.
     """
 
     def __init__(self, core: Core, feed: str) -> None:

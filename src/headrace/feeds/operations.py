@@ -343,7 +343,7 @@ def ids(
 def all(  # noqa: A001 - the word users know
     feed: FeedLike, *, order: str | None = None, offset: int = 0, count: int = PAGE
 ) -> Operation[dict[str, Any]]:
-    """Return a page of the feed as a dict of ids and items, in the order of Feed.ids.
+    """Return a page of the feed as a dict that maps ids to items, in the order of Feed.ids.
 
     Raises FeedNotFound if the feed does not exist, and Unreadable if the codec cannot decode an
     item.

@@ -21,7 +21,7 @@ class FeedSettings:
 
 @dataclass(frozen=True, slots=True)
 class FeedCounts:
-    """The number of items in a feed, of items ever published, and of changes to the feed."""
+    """Counts of a feed: current items, items ever published, and changes."""
 
     items: int
     published: int

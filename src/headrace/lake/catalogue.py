@@ -1,9 +1,9 @@
 """The catalogue lists, for each day, the valid build of the tables. The module needs no Spark.
 
 A rollup builds the tables of each day. The rollup reads the events of that day, and the earlier
-events that the tables still need. These earlier events are carried over from the previous day. The
-catalogue records the number of events of each day and a digest of the events carried over, so that
-a rollup rebuilds only changed days.
+events that the tables still need. These earlier events are carried over from the previous day. For
+each day, the catalogue records the number of events and a digest of the events carried over. A
+rollup compares these values and rebuilds only the days that have changed.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ NOTHING: Final = ""
 class DayBuild(LakeRecord, frozen=True):
     """One build of the tables of one day.
 
-    `before` is a digest of the events carried into this day, and `after` is a digest of the events
-    carried out of this day. Events are added to a day but never removed, so a new number of events
-    shows that the day has changed.
+    `before` is a digest of the events carried over from the previous day. `after` is a digest of
+    the events carried over to the next day. Events are added to a day but never removed, so a new
+    number of events shows that the day has changed.
     """
 
     day: dt.date

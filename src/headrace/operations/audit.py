@@ -69,7 +69,7 @@ def audit(client: ClientLike) -> Operation[Audit]:
 def _audit_queue(
     core: Core, shard: int, queue: str
 ) -> Operation[tuple[int, list[Fault], list[str]]]:
-    """Return the number of jobs, the faults of jobs, and the imbalances of the books."""
+    """Return the number of jobs, the faults found in jobs, and the wrong counters."""
     calls: list[Call[Any]] = [build("audit_books", _books_and_sets, queue=queue)]
     calls += [_audit_page(queue, state, 0) for state in STATES]
     # Use one round trip, because a change between two calls would look like an imbalance.

@@ -58,7 +58,7 @@ class Core:
         self.use_shards(1)
 
     def with_durability(self, durability: Durability | None) -> Self:
-        """Return a view with another durability of puts and outcomes; None changes nothing."""
+        """Return a view with this durability for puts and outcomes; None keeps the current one."""
         if durability is None:
             return self
         other = copy(self)
@@ -75,7 +75,7 @@ class Core:
         return 0 if self.shards == 1 else shard_of(job_id, self.shards)
 
     def channel(self, shard: int, role: str, name: str) -> tuple[int, str]:
-        """Return the shard and the full name of a channel; `headrace.engine.keys` has the roles."""
+        """Return the shard and full name of a channel; `headrace.engine.keys` lists the roles."""
         return shard, f"{prefix(self.namespace, shard)}{role}:{name}"
 
     def key(self, shard: int, name: str) -> str:

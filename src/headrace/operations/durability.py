@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 # The operations whose effect is confirmed: puts, and outcomes of jobs.
 CONFIRMED = ("put", "complete", "fail", "release")
-# The position of the flag `again` in the words of a call; see Core.words.
+# The index of the flag `again` in a command that Core.words returns.
 AGAIN = 4
 # The part of the client's `timeout` that the server may wait for a confirmation. The rest of the
 # time is left for the reply: a server ends a wait up to 0.1 s late.
@@ -75,7 +75,10 @@ def _wait(wanted: Durability, ms: int) -> Words:
 def _send(
     core: Core, wanted: Durability, commands: list[Command]
 ) -> Operation[tuple[list[Any], str]]:
-    """Send commands, and a wait for each shard; return the replies and the reason of a shortfall.
+    """Send commands, then one WAIT or WAITAOF for each shard.
+
+    Return the replies of the commands, and a text that says why they are not confirmed ("" if they
+    are).
 
     If the connection broke or a replica was promoted during a wait, the replies of the shard become
     errors. The client then repeats the calls, on the new primary if there is one.

@@ -102,7 +102,10 @@ def seek_entries(
 
 
 def newest_before(core: Core, ms: int, shards: Sequence[int]) -> Operation[dict[int, str]]:
-    """Return the id of the newest entry before a time, for each shard that has such an entry."""
+    """Return, by shard, the id of the newest entry before a time.
+
+    A shard without such an entry is left out.
+    """
     commands: list[Command] = [
         (shard, ("XREVRANGE", core.key(shard, keys.EVENTS), ms - 1, "-", "COUNT", 1))
         for shard in shards
@@ -147,7 +150,9 @@ def events(
 def reader(
     client: ClientLike, count: int, *, follow: bool, seen: Mapping[int, str] | None = None
 ) -> Callable[[], Operation[list[Event]]]:
-    """Return a function whose operation returns the next events, up to `count` of each shard.
+    """Return a function that creates operations, each of which returns the next events.
+
+    An operation returns up to `count` events of each shard.
 
     `seen` maps each shard to the id of the entry after which the first call starts. If there are no
     new events, the operation returns an empty list. With `follow`, the operation first waits for

@@ -36,7 +36,7 @@ MOST_GROUPS = 100
 DONE = b"DONE"
 REFUSED = (b"HAS_DEPENDENTS", b"UNIQUE_TAKEN")
 
-# The id of a failed job, the time of its failure, and the delay of its retry, in milliseconds.
+# A failed job: its id, when it failed, and how long to delay its retry (both in milliseconds).
 FailedRow = tuple[str, int, int]
 Progress = Callable[[Bulk], object]
 MakeCall = Callable[[Sequence[FailedRow]], Call[list[bytes]]]
@@ -58,7 +58,10 @@ def failure_counts(
 def frequent_failures(
     core: Core, offset: int, count: int, *, most: int = MOST_NAMES
 ) -> Operation[dict[str, int]]:
-    """Return a page of the failure types, of the `most` most frequent types of each shard."""
+    """Return a page of failure types, most frequent first, with their numbers of jobs.
+
+    From each shard, the operation reads only the `most` most frequent types.
+    """
     totals = yield from counts_of_names(core, keys.FAILURE_TYPES, most=most)
     ranked = sorted(totals.items(), key=lambda item: (-item[1], item[0]))
     return dict(ranked[offset : offset + count])

@@ -54,7 +54,7 @@ LOG_LINES = 100
 OPERATOR = ""
 TRACEBACK_BYTES = 8192
 NO_RETRY = -1
-# The positions of payloads in a row of the script `complete` and of the script `fail`.
+# The indexes of the payloads in a row that the script `complete` or `fail` receives.
 GIVEN = (2,)
 MESSAGE_AND_DATA = (3, 6)
 
@@ -219,7 +219,10 @@ def _optional_data(lease: LeaseLike, value: Any) -> bytes:
 
 
 def _queue_of(lease: LeaseLike) -> str:
-    """Return the queue of a lease, or an empty text if a compatibility API does not know it."""
+    """Return the queue of a lease, or "".
+
+    A lease from a compatibility API may not know its queue.
+    """
     return str(getattr(lease, "queue", ""))
 
 

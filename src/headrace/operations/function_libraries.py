@@ -1,4 +1,4 @@
-"""The function libraries of Headrace on the servers, of this version and of others."""
+"""Find and delete the function libraries that other versions of Headrace left on the servers."""
 
 from __future__ import annotations
 

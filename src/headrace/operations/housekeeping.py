@@ -22,10 +22,10 @@ def sweep(client: ClientLike) -> Operation[list[WriteStatus]]:
 
     Jobs of dead workers return to their queues, jobs that are due become waiting, and data past its
     retention is deleted. Workers do this housekeeping whenever they pop, so call `sweep` only if no
-    worker runs. The call also publishes or aborts each Spark write whose driver died. The call
-    deletes a function library of another version of Headrace if for 7 days no sweep has found a
-    connected client of that version. A client that still needs a deleted library loads the library
-    again.
+    worker runs. The call also publishes or aborts each Spark write whose driver died. The call also
+    deletes function libraries of other Headrace versions: a library goes if for 7 days no sweep
+    found a connected client of its version. A client that still needs a deleted library loads the
+    library again.
 
     Raises ServerUnavailable if the server does not answer.
 

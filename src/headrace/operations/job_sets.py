@@ -22,8 +22,8 @@ JOBS_PER_PAGE = 200
 class JobSet:
     """A sorted set of jobs on a shard, such as the waiting jobs of a queue.
 
-    The set of the waiting jobs of the queue `mail` has the role "waiting" and the name "mail".
-    `size` is approximate.
+    For example, the set with the role "waiting" and the name "mail" lists the waiting jobs of
+    `mail`. `size` is approximate.
     """
 
     shard: int

@@ -49,7 +49,7 @@ def checked_rows(core: Core, ids: Sequence[str]) -> list[Row]:
 
 
 def state_calls(op: str, **args: Any) -> MakeCall:
-    """Return a function that builds calls of a script, which answer with the state of each job."""
+    """Return a function that builds calls of a script that replies with the state of each job."""
 
     def make(rows: Sequence[Row]) -> Call[list[Answer]]:
         return build(op, each_state([str(row[0]) for row in rows]), rows, **args)
@@ -238,7 +238,7 @@ def retry(
 def queue_jobs(
     queue: QueueLike, state: str, *, offset: int = 0, count: int = 25
 ) -> Operation[Page]:
-    """Return a page of the jobs in one state of a queue, and the number of jobs in that state.
+    """Return a page of the queue's jobs in one state, and the total number of jobs in that state.
 
     The states are waiting, scheduled, blocked, running, failed and complete.
 

@@ -19,7 +19,7 @@ from headrace.transport.drive import Operation
 
 @dataclass(frozen=True, slots=True)
 class LakeShard:
-    """How far a lake has read the event log of a shard.
+    """How far one lake has read the event log on one shard.
 
     `entry` is the last entry that the lake has, and `behind` is the number of newer events.
     `trimmed` is the number of events that were removed from the log. `dropped` counts the removed

@@ -23,7 +23,7 @@ from headrace.transport.drive import Operation, Sleep
 # a check finds the lease or the job.
 CHECK_EVERY = 5.0
 
-# The reason ("cancelled" or "lost"), and the job id and token of the lost lease.
+# A lost lease: why it was lost ("cancelled" or "lost"), then its job id and token.
 LostLease = tuple[str, Proof]
 
 
@@ -66,7 +66,7 @@ def read_lease_notice(_channel: str, message: bytes) -> Iterable[LostLease]:
 def find_lost_leases(
     core: Core, held_leases: LeaseRegistry, shards: Container[int] | None = None
 ) -> Operation[list[LostLease]]:
-    """Check all held leases on the server, and return the lost leases; or only on some shards."""
+    """Ask the server about all held leases, or those on some shards, and return the lost leases."""
     proofs = held_leases.proofs()
     if shards is not None:
         proofs = [proof for proof in proofs if core.shard_of(proof[0]) in shards]

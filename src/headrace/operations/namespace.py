@@ -44,7 +44,7 @@ def open_shards(core: Core, layout: int) -> Operation[None]:
 
 
 def _open(core: Core, numbers: range, shards: int, layout: int) -> Operation[list[list[Any]]]:
-    """Return the layout and the number of shards that each shard stores; create missing metadata.
+    """Return the layout and shard count that each shard has stored; store them where missing.
 
     Read first, because replicas and full servers refuse writes, and some users may only read.
     """

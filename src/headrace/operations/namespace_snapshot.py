@@ -31,7 +31,7 @@ from headrace.transport.transport import Command
 # The maximum number of queues in one snapshot.
 QUEUES = 200
 WORKERS = 100
-# The maximum number of failure types to read from each shard, and in a snapshot.
+# The maximum number of failure types to read from each shard, and to return in a snapshot.
 TYPES_PER_SHARD = 100
 FAILURE_TYPES = 10
 INFO_SECTIONS = ("server", "clients", "memory", "stats")
@@ -202,8 +202,8 @@ def _log(log: Sequence[bytes | None], marks: list[bytes]) -> LogState:
 def _read_by_time(core: Core, reads: _KeyReads) -> Operation[tuple[int, dict[str, int]]]:
     """Return the number of live sessions, and when the front job of each queue began to wait.
 
-    The session of a worker exists on every shard, so the largest count of sessions on a shard is
-    the number of workers.
+    Every worker has a session on every shard. The number of workers is therefore the largest number
+    of sessions on any shard.
     """
     fronts = [(name, shard, job) for name, ids in reads.fronts.items() for shard, job in ids]
     commands: list[Command] = [

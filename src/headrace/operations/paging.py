@@ -1,4 +1,4 @@
-"""Read one page of the ids in a sorted set, or all pages of any operation that returns pages."""
+"""Read one page of a sorted set, or read all pages of a list."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def all_pages(
     end: int = sys.maxsize,
     length: Callable[[AnyPage], int] = len,
 ) -> Operation[list[AnyPage]]:
-    """Call an operation for one page after the other, and return the pages.
+    """Read all pages of a list, one call of an operation per page, and return the pages.
 
     The pages have the items from item `start` up to item `end`, at most `size` items per call.
     `length` returns the number of items on a page. A page with fewer items than the count is the
@@ -67,7 +67,7 @@ def pages_of_script(
     args: Mapping[str, Arg] | None = None,
     **pages: Any,
 ) -> Operation[list[list[Any]]]:
-    """Call a script for one page after the other, and return the replies; see `all_pages`."""
+    """Read all pages of a list, one script call per page; return the replies. See `all_pages`."""
 
     def read(*, offset: int, count: int) -> Operation[list[Any]]:
         call: Call[list[Any]] = build(op, list, rows, offset=offset, count=count, **(args or {}))
@@ -129,7 +129,7 @@ def counts_of_names(
 def names_by_shard(
     core: Core, shards: Iterable[int], key: str, offset: int, least: int, count: int
 ) -> Operation[list[dict[str, int]]]:
-    """Return a page of a sorted set on each shard: names with their numbers of jobs."""
+    """Return a page of names from each shard's sorted set, each name with its number of jobs."""
     words = ("+inf", least, "BYSCORE", "REV", "LIMIT", offset, count, "WITHSCORES")
     replies = yield from raw(
         core, [(shard, ("ZRANGE", core.key(shard, key), *words)) for shard in shards]

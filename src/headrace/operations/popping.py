@@ -42,12 +42,12 @@ BROKEN_POLL = 0.1
 # Seconds for which a pop from several shards repeats a call to one shard. A broken connection is
 # replaced in this time, so that the repeated pop returns the jobs of the first one.
 RETRY_ONE_OF_MANY = 0.1
-# Special lease durations: the duration in the queue's settings, and the duration of the worker's
-# session.
+# Special lease durations: use the duration in the queue's settings, or let the lease last as long
+# as the worker's session.
 LEASE_OF_QUEUE = -1
 LEASE_OF_SESSION = -2
-# A due time in the reply to a pop: another client does the housekeeping of the queue. This client
-# pops again after a pause of about so many seconds.
+# A pop returns this value as the due time if another client is doing the housekeeping of the queue.
+# This client then pops again after about BUSY_PAUSE seconds.
 BUSY = -2
 BUSY_PAUSE = 0.05
 
@@ -62,11 +62,14 @@ class Popped(NamedTuple):
 
 
 class Handout(NamedTuple):
-    """The reply to one pop: the jobs, and the seconds until the next job is due, or None.
+    """The reply to one pop: the jobs, and in how many seconds the next job is due.
+
+    `due` covers scheduled jobs, schedules and the ends of leases. It is None if the queue has none
+    of these, and 0 if the caller should pop again at once.
 
     A pop from several shards also says whether a shard answered, and the error of a shard that did
-    not answer. If another client does the housekeeping of the queue, a pop without jobs is not
-    final.
+    not answer. If another client is doing the housekeeping of the queue, jobs may become available
+    soon, so the caller should repeat a pop that returned no jobs.
     """
 
     due: float | None
@@ -77,7 +80,7 @@ class Handout(NamedTuple):
 
     @property
     def is_final(self) -> bool:
-        """Whether the caller need not pop again at once."""
+        """Whether the pop returned jobs, or the server gave no reason to pop again soon."""
         return bool(self.jobs) or not (self.is_busy or self.due == 0)
 
 
@@ -143,8 +146,8 @@ def _wait_for_jobs(
 def pop_call(queue: QueueLike, worker: str, count: int, lease: Span | None, offer: Span = 0) -> Any:
     """Check the arguments of a pop and return a function that builds the script calls for that pop.
 
-    `offer` is a time in seconds. If the pop finds no job, the worker offers for this time to take a
-    job: the server hands the next new job without options directly to this worker.
+    `offer` is a time in seconds. If the pop finds no job, the worker offers to take one within this
+    time. The server then hands the next new job without options directly to this worker.
     """
     text("worker", worker, queue.core.limits.name)
     whole("count", count, 1, MOST)
@@ -214,7 +217,7 @@ def _deadline(wait: Span | None) -> float | None:
 
 
 def next_reachable_shard(core: Core) -> int:
-    """Return the shard whose turn it is, without the shards that did not answer the last pop."""
+    """Return the next shard to pop from, in turn; skip shards that did not answer the last pop."""
     for _ in range(core.shards):
         shard = core.next_shard
         core.next_shard = (shard + 1) % core.shards
@@ -332,7 +335,10 @@ def peek(queue: QueueLike, count: int = 1) -> Operation[list[Job]]:
 
 
 def _prepare_peek(queue: QueueLike, shard: int) -> Operation[bool]:
-    """Do the work that a pop does first; return False if the server refuses to write."""
+    """Add due jobs and pushed elements to the waiting jobs, as a pop does first.
+
+    Return False if the server refuses to write.
+    """
     call = build("prepare_peek", int, queue=queue.name)
     done: int | None = 0
     while done == 0:

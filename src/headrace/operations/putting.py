@@ -40,7 +40,10 @@ def encoded(core: Core, value: Any) -> bytes:
 
 
 def job_payload(core: Core, value: Any, job_id: str, queue: str) -> bytes:
-    """Return the data of a job as a payload that belongs to this job and queue, if known."""
+    """Encode the data of a job as a payload.
+
+    If the job id or the queue is known, the codec can tie the payload to it.
+    """
     return payload_for(value, bound(core.codec, job_id, queue), core.limits)
 
 

@@ -161,7 +161,7 @@ def length(queue: QueueLike) -> Operation[int]:
 def queues(
     client: ClientLike, *, offset: int = 0, count: int = 100
 ) -> Operation[dict[str, Counts]]:
-    """Return a page of the queues with their counts, in the order of the first use of each queue.
+    """Return a page of queues with their job counts, in the order in which they were first used.
 
     With several shards the counts are summed.
 

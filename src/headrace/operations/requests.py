@@ -223,7 +223,7 @@ def _recover(
 def _raise_refusal(
     core: Core, calls: Sequence[tuple[int, Call[Any]]], replies: list[Any], *, maybe_done: bool
 ) -> None:
-    """Raise the error of the first call that a repetition cannot help."""
+    """Raise the error of the first failed call that a retry cannot fix."""
     for (_, call), reply in zip(calls, replies, strict=True):
         if isinstance(reply, Exception) and not _needs_load(reply) and not is_transient(reply):
             raise _call_error(core, call, reply, maybe_done=maybe_done) from reply

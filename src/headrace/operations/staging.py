@@ -43,12 +43,12 @@ class StagedAttempt:
 
 
 def write_name(write_id: str) -> str:
-    """Return the name of a DataFrame write in the commit log."""
+    """Return the name under which the commit log lists a DataFrame write."""
     return f"batch:{write_id}"
 
 
 def stream_name(query_id: str) -> str:
-    """Return the name of a streaming query's writes in the commit log."""
+    """Return the name under which the commit log lists the writes of a streaming query."""
     return f"stream:{query_id}"
 
 

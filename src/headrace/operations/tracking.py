@@ -54,7 +54,7 @@ def tracked(client: ClientLike) -> Operation[Tracked]:
     Raises ServerUnavailable if the server does not answer.
     """
     ids = yield from all_items(first_names, client.core, keys.TRACKED)
-    # A job that was put after the deletion of a tracked job, with the same id, is not tracked.
+    # If a tracked job is deleted and a new job is put with its id, the new job is not tracked.
     found = [job for job in (yield from jobs(client, ids)) if job.tracked]
     there = {job.id for job in found}
     return Tracked(found, [job_id for job_id in ids if job_id not in there])

@@ -295,10 +295,10 @@ def _recover(core: Core, shard: int, transaction: str, name: str) -> Operation[W
 
 
 def stream_write(query_id: str, batch: int, queue: str, on_exists: str) -> SparkWrite:
-    """Return the write of one batch of a stream."""
+    """Return the SparkWrite that describes one batch of a stream."""
     return SparkWrite(stream_name(query_id), queue, batch, on_exists)
 
 
 def batch_write(write_id: str, queue: str, on_exists: str) -> SparkWrite:
-    """Return the write of a DataFrame."""
+    """Return the SparkWrite that describes the write of a DataFrame."""
     return SparkWrite(write_name(write_id), queue, NO_BATCH, on_exists)

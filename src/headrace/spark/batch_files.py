@@ -49,7 +49,7 @@ class BatchMismatch(HeadraceError):
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A summary of the events of one shard in one file.
+    """Summarizes the events that one file contains from one shard.
 
     `total` is the sum of the event numbers. `gaps` has a pair for each gap row: the number of the
     first missing event, and the count of missing events.
@@ -156,7 +156,10 @@ def _write_with_spark(
 
 
 def written_parts(spark: SparkSession, lake: Lake, batch: str) -> list[FilePart]:
-    """Read back the files of a batch. Raises BatchMismatch if a file is corrupt."""
+    """Read back a batch; return a FilePart per file and shard.
+
+    Raises BatchMismatch for a corrupt file.
+    """
     folder = folder_of(batch)
     is_gap = F.col("kind") == GAP
     number = F.when(~is_gap, F.col("number"))

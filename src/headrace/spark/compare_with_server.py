@@ -180,7 +180,7 @@ class Coverage:
     """Whether the history is complete, and which events are missing.
 
     `gaps` has the days with missing events, each with a description. `holes` describes events that
-    are neither in the lake nor on the server, although no gap row covers these events.
+    are missing without a gap row: neither the lake nor the server has them.
     """
 
     is_whole: bool = True

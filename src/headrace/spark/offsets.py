@@ -106,7 +106,7 @@ def ending(bound: Bound, start: Offsets, ends: Sequence[ShardLog]) -> Offsets:
 
 
 def newest(ends: Sequence[ShardLog]) -> Offsets:
-    """Return the end of the log."""
+    """Return the offset at the end of the log."""
     return {shard: end.newest for shard, end in enumerate(ends)}
 
 

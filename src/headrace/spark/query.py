@@ -38,8 +38,8 @@ VIEWS = ("events", "attempts", "jobs", "daily", "failures", "workers", "throughp
 class HistoryView:
     """The history at a point in time: a snapshot of the lake, and newer events from the server.
 
-    The tables of the days in `built` are stored in the lake. The tables of the days in `later` are
-    computed when a query uses these tables.
+    For the days in `built`, the lake stores the tables. For the days in `later`, a query computes
+    the tables that it uses.
     """
 
     spark: SparkSession

@@ -1,4 +1,4 @@
-"""The rollup: rebuild the tables of each day on which the events in a lake have changed.
+"""The rollup: rebuild the tables of each day whose events in the lake have changed.
 
 A build is written to a new folder and becomes valid when the catalogue lists the build. A crash
 leaves only unreferenced files. A reader sees either the old or the new build of a day.

@@ -1,6 +1,6 @@
 """OpenTelemetry spans for each put and each run.
 
-The data of a job contains trace headers, so that the runs of the job continue the trace of its put.
+A put stores its trace headers in the job's data, so that every run of the job continues this trace.
 """
 
 from __future__ import annotations

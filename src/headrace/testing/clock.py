@@ -21,7 +21,7 @@ local function current_time()
 end
 """
 
-# The server is always there: a jump of the clock is no outage.
+# Turn off the scripts' outage detection: they would take a jump of this clock for a server outage.
 _NO_OUTAGE = """\
 local CONTACTS = {}
 local function note_call() end
@@ -65,7 +65,7 @@ class Clock:
             self._write(client)
 
     def join(self, client: Client) -> None:
-        """Make the namespace of this client use the time of this clock, also after changes."""
+        """Make the namespace of this client follow this clock, until `leave` is called."""
         self._clients.append(client)
         self._write(client)
 

@@ -1,8 +1,8 @@
 """Asyncio connections to one node, and the pool that hands them out.
 
 redis-py opens the connections (TLS, login, Sentinel). After that, Headrace reads and writes bytes
-directly through the asyncio transport, because the layers of redis-py would take most of the time
-of a call.
+directly through the asyncio transport, because otherwise a call would spend most of its time in
+redis-py.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class AsyncNodeConnection(AsyncStream):
             self._waiter = None
             replies, self._replies = self._replies, []
         if self._is_watched and self.is_open and not await self._still_leads_to_primary():
-            # The calls may have been carried out, but their effect will be lost.
+            # The demoted server may have carried out the calls, but their effects will be lost.
             self.close()
             return [no_longer_primary()] * count
         return replies + [self._error] * (count - len(replies))

@@ -37,7 +37,7 @@ from headrace.worker.sources import QueueSources
 
 # The maximum number of stored loss notices for jobs that have not arrived yet.
 MOST_EARLY = 1000
-# The number of renewals within the length of a lease or the TTL of a session.
+# How often a lease is renewed within its length, and a session within its TTL.
 RENEWALS = 3
 # A list of lost leases contains this value for each notice of new work. The reason, job id and
 # token are empty, because such a notice does not concern a held job.
@@ -100,7 +100,7 @@ def worker_notices(
     on_hand_over: Callable[[Popped], None],
     on_gap: Callable[[], None],
 ) -> ListeningState[LostLease]:
-    """Return the state of a subscription to the channels of the queues and of the worker.
+    """Return the state of a subscription to the queues' channels and the worker's own channel.
 
     The subscription covers these shards. `on_gap` is called when the worker may have missed
     notices. In a missed notice, the server may have handed over a job that the worker does not know

@@ -166,7 +166,8 @@ async def _cancel_remaining_tasks() -> None:
 async def put_schedules(app: App, client: AsyncClient) -> None:
     """Create or update the schedules of the app.
 
-    A full server refuses this, and the worker still works off the jobs.
+    If the server's memory is full, it refuses the update. The worker logs a warning and runs jobs
+    as usual.
     """
     try:
         await drive_async(client.core.transport, put_crons(app, client.core))

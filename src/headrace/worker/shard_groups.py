@@ -18,7 +18,7 @@ from headrace.operations.lease_watch import LostLease
 
 @dataclass(slots=True, eq=False)
 class ShardGroup:
-    """The shards of one round trip, and the state of their round trip and subscription."""
+    """Shards that share a round trip, and the state of the round trip and of their subscription."""
 
     shards: frozenset[int]
     notices: ListeningState[LostLease] | None = None
@@ -33,7 +33,7 @@ class ShardGroup:
     lengths_changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def suspect_unknown(self) -> None:
-        """Note that the worker may have missed a hand-over."""
+        """Record that the server may have handed over a job in a notice that did not arrive."""
         self.check_unknown = True
 
     def receives_notices(self) -> bool:
@@ -43,7 +43,7 @@ class ShardGroup:
 
 
 def shard_groups(core: Core) -> list[ShardGroup]:
-    """Return the groups of the shards of a namespace."""
+    """Divide the shards of a namespace into groups."""
     transport: Any = core.transport
     if transport.has_one_node:
         return [ShardGroup(frozenset(range(core.shards)))]

@@ -1,4 +1,4 @@
-"""The state of a run of the demo, and the summary at the end of the demo."""
+"""The state of a demo run, and the summary that the demo prints at the end."""
 
 from __future__ import annotations
 

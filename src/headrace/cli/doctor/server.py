@@ -150,7 +150,7 @@ def replicas(node: ServerNode) -> Finding:
 
 
 def lags(line: str) -> bool:
-    """Return True if a replica is offline or lags, according to the replica's line in INFO."""
+    """Read a replica's line in INFO; return True if it is offline or lags behind the primary."""
     fields = dict(part.partition("=")[::2] for part in line.split(","))
     return fields.get("state") != "online" or int(fields.get("lag", 0)) > BEHIND
 

@@ -95,7 +95,11 @@ def until_stopped(steps: Iterable[T], stopping: threading.Event) -> Iterator[T]:
 
 
 def lag_warnings(client: Client, rows: Sequence[LakeShard]) -> list[str]:
-    """Return warnings about lakes that lag on a shard, and about events that a lake missed."""
+    """Return a warning for each lagging lake, and for each shard that deleted uncopied events.
+
+    A lake lags if it has not yet copied many events of a shard's log. The server deletes old
+    events, even if a lagging lake has not copied them yet.
+    """
     kept = int(client.config.get("events_count"))
     most = max(kept, int(client.config.get("events_cap")))
     found = []

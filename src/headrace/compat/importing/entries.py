@@ -23,7 +23,11 @@ _WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 
 PastStage = tuple[str, int, int | bool, int, str, str, str, str]
-"""Queue, put time, pop time or False, end time, worker, outcome, failure, message (times in ms)."""
+"""A past stage of a job: the time that the job spent in one queue, as a tuple.
+
+The items are the queue, the times of put, pop (or False) and end in milliseconds, the worker, the
+outcome, the failure type and the message.
+"""
 
 # Each of these fields is a separate argument of the script, or is not sent. All other fields are
 # packed into one argument.

@@ -227,7 +227,10 @@ def import_jobs(
 
 
 def _spare_id(core: Core, name: str, job: entries.ImportedJob) -> str:
-    """Return a deterministic id on the job's shard, to use if another job has the job's id."""
+    """Return the id to import a job under if another job already has the job's id.
+
+    The id is on the job's shard, and it is the same each time the import runs.
+    """
     own = blake2b(f"{name}:{job.import_id}".encode(), digest_size=6).hexdigest()
     candidates = chain([id_on_same_shard(job.id, own)], (f"{own}-{number}" for number in count()))
     return next(each for each in candidates if core.shard_of(each) == core.shard_of(job.id))

@@ -126,7 +126,7 @@ class SourceServer(ClosesOnExit):
         return list(self._ask("HMGET", key, *fields)) if fields else []
 
     def names(self, key: bytes) -> list[bytes]:
-        """Return the names of the fields of a hash."""
+        """Return the field names of a hash."""
         return list(self._ask("HKEYS", key))
 
     def strings(self, keys: Sequence[bytes]) -> list[bytes | None]:

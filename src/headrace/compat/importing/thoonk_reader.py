@@ -42,7 +42,7 @@ class SourceFeed(NamedTuple):
 
 
 class ThoonkReader(entries.SourceReader):
-    """Reader of the set `feeds` and of the keys of each feed."""
+    """Reads the set `feeds`, and the keys that belong to each feed."""
 
     def __init__(self, source: entries.ImportSource) -> None:
         super().__init__(source)

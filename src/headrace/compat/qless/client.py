@@ -107,11 +107,11 @@ class QlessWorkersBase(context.QlessLike):
 
 
 class QlessWorkers(QlessWorkersBase, context.QlessGroup):
-    """The workers: `workers["host-4925"]`."""
+    """Look up the jobs of a worker, as in `workers["host-4925"]`."""
 
 
 class AsyncQlessWorkers(QlessWorkersBase, context.AsyncQlessGroup):
-    """The workers: `await workers["host-4925"]`."""
+    """Look up the jobs of a worker, as in `await workers["host-4925"]`."""
 
 
 def _jobs_by_worker(owner: context.QlessLike) -> Operation[JobsByWorker]:
@@ -167,7 +167,7 @@ class AsyncQlessThrottles(QlessThrottlesBase, context.AsyncQlessGroup):
 
 
 class QlessQueues(context.QlessGroup):
-    """The queues: `queues["mail"]`."""
+    """Look up queues by name, as in `queues["mail"]`."""
 
     counts = method(operations.all_counts)
 
@@ -243,20 +243,20 @@ class QlessJobsBase(FailedJobs):
 
     @method
     def tagged(self, tag: str, offset: int = 0, count: int = 25) -> Operation[dict[str, Any]]:
-        """Return the number of jobs with a tag, and a page of job ids in the order of tagging."""
+        """Return how many jobs have a tag, and a page of the job ids, first tagged first."""
         page = yield from tag_operations.tagged(self, tag, offset=offset, count=count)
         return {"total": page.total, "jobs": [job.id for job in page.jobs]}
 
 
 class QlessJobs(QlessJobsBase, context.QlessGroup):
-    """Jobs by id, by failure type and by tag: `jobs["id"]`."""
+    """Look up jobs by id, failure type or tag, as in `jobs["id"]`."""
 
     job_class = QlessJob
     recurring_class = RecurringJob
 
 
 class AsyncQlessJobs(QlessJobsBase, context.AsyncQlessGroup):
-    """Jobs by id, by failure type and by tag: `await jobs["id"]`."""
+    """Look up jobs by id, failure type or tag, as in `await jobs["id"]`."""
 
     job_class = AsyncQlessJob
     recurring_class = AsyncRecurringJob

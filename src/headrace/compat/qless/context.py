@@ -35,7 +35,7 @@ class LostLockException(QlessException):
 
 
 class NotLeased(NamedTuple):
-    """Replaces the lease of a job that this client does not hold. The server refuses the token."""
+    """Stands in for the lease of a job that this client does not hold; the server refuses it."""
 
     core: Core
     id: str

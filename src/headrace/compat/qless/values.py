@@ -96,7 +96,7 @@ class QlessJobFields(QlessLike):
 
     @property
     def taken(self) -> str | None:
-        """The reason why the job was lost, or None if no watch has noticed the loss of the job."""
+        """Why the job was lost, "cancelled" or "lost"; None unless a watch reported a loss."""
         return None if self.lease is None else self.lease.taken
 
     def structure(self) -> Document:
@@ -125,7 +125,7 @@ def day_of(given: str | date | float | None) -> str | date | None:
 
 
 def series(found: Series) -> Document:
-    """Return the statistics of the wait times or of the run times of a day.
+    """Return the statistics of one day's wait times or run times.
 
     `count` and `std` are names that later versions of qless use.
     """

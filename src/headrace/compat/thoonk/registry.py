@@ -1,8 +1,8 @@
 """Create, open, configure and delete feeds of thoonk.
 
 Each thoonk feed is a Headrace feed whose `about` text is the thoonk config. So Headrace creates,
-configures or deletes a feed together with its config, and publishes the change, in one step. The
-items of a queue or of a feed of jobs are in the Headrace queue of the same name.
+configures or deletes a feed together with its config, and publishes the change, in one step. If the
+feed is a queue or holds jobs, its items are in the Headrace queue with the feed's name.
 """
 
 from __future__ import annotations

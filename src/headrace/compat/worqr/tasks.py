@@ -144,7 +144,7 @@ class WorqrBase:
 
     @method
     def getProcesses(self) -> Operation[list[str]]:
-        """Return the ids of the processes of all queues."""
+        """Return the process ids of all queues."""
         found: list[str] = []
         for queue in (yield from all_queues(self.core)):
             found += _process_ids((yield from all_jobs(QueueRef(self.core, queue), "running")))

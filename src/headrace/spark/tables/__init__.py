@@ -1,4 +1,4 @@
-"""Tables of the history of jobs: functions that compute a DataFrame from a DataFrame of events.
+"""Tables of the job history: each function computes a table from a DataFrame of events.
 
 from headrace.spark.tables import attempts
 

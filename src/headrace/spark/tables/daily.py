@@ -21,8 +21,7 @@ from headrace.spark.tables.expressions import has_tags, tag_list, with_tags
 
 ALL, TAG, WORKER = "all", "tag", "worker"
 
-# The meanings that an event can have for a queue, each with the columns of the table that count
-# such events.
+# Maps each meaning that an event can have for a queue to the table columns that count such events.
 _MEANINGS = {
     "put": ("put",),
     "popped": (),

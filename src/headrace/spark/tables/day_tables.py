@@ -1,4 +1,4 @@
-"""Compute the tables of some days from the events of these days and of earlier days.
+"""Compute the tables of some days from the events of these days and from earlier events.
 
 An event is carried over to later days if the tables of later days need the event.
 """
@@ -28,7 +28,7 @@ CARRIED_COLUMNS = tuple(name for name in EVENTS.names if name not in _NOT_CARRIE
 
 @dataclass(frozen=True, slots=True)
 class DayTables:
-    """The tables of some days, from the events of these days and carried-over earlier events.
+    """The tables of some days, computed from these days' events and earlier, carried-over events.
 
     `tagged` is the result of `count_tagged` over all these events, or None if unknown.
     """

@@ -92,7 +92,7 @@ def day_of(at: str = "at") -> Column:
 
 
 def minute_of(at: str = "at") -> Column:
-    """Return the start of the minute of a timestamp."""
+    """Round a timestamp down to the full minute."""
     return F.expr(f"timestamp_millis(unix_millis({at}) div {MINUTE_MS} * {MINUTE_MS})")
 
 
@@ -100,7 +100,7 @@ def minute_of(at: str = "at") -> Column:
 
 
 def by_job() -> WindowSpec:
-    """Return the window over the events of a job, in the order of the log of the job's shard.
+    """Return the window over all events of a job, in the order of the event log.
 
     The job id is the first column, because Spark sorts faster if the first bytes of the first
     column differ between rows.

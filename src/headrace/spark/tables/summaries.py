@@ -37,8 +37,8 @@ def failures(events: DataFrame) -> DataFrame:
 def workers(attempts: DataFrame) -> DataFrame:
     """Return the work of each worker and day, from the attempts that ended on that day.
 
-    A worker counts as active from the start of the first to the end of the last of these attempts.
-    The utilisation of a worker is the average number of jobs that the worker held at the same time.
+    A worker counts as active from its first start to its last end among these attempts. The
+    utilisation of a worker is the average number of jobs that the worker held at the same time.
 
         workers(attempts(events)).select("worker", "day", "completed").show()
     """
