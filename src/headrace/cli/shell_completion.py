@@ -31,7 +31,7 @@ _SAFE = re.compile(r"[^-$`\\!][^$`\\!]*")
 
 
 def _names(role: str, ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names in a sorted set of the namespace that start with the incomplete word."""
+    """Return the names that start with the incomplete word, from a sorted set of the namespace."""
     found: list[str] = []
     with suppress(Exception):
         found = _read(ctx.params.get("url"), ctx.params.get("namespace") or "default", role)

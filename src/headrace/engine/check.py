@@ -177,7 +177,7 @@ def tags(value: object, limits: Limits) -> list[str]:
 
 
 def choice(what: str, value: object, allowed: tuple[str, ...]) -> str:
-    """Return the value if it is one of the allowed values."""
+    """Check that a value is one of the allowed values, and return it."""
     if value not in allowed:
         words = " or ".join(map(repr, allowed))
         raise InvalidArgument(f"{what} must be {words}, not {shown(value)}")

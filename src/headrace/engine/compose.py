@@ -94,7 +94,8 @@ def imported(file: LuaFile, libraries: LuaFiles) -> set[str]:
 def _opening(op: str, file: LuaFile, *, uses_time: bool, uses_state: bool) -> Iterator[str]:
     """Generate the Lua text before the body of an operation.
 
-    An operation with a short path calls `use_state` itself, because the short path uses no state.
+    Some operations handle common calls on a short path, which uses no state. These operations call
+    `use_state` themselves, after the short path.
     """
     if file.each:
         yield file.each_text()

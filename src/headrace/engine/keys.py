@@ -113,21 +113,21 @@ _NOT_IN_LUA = {"CLOCK"}
 
 
 def constants() -> dict[str, str]:
-    """Return the keys that exist once per shard, by the name of their constant."""
+    """Return the keys that exist once per shard, as a dict from constant names to keys."""
     return {name: value for name, value in globals().items() if name.isupper() and name[0] != "_"}
 
 
 def families() -> dict[str, KeyFamily]:
-    """Return the key families and channels, by the name of their variable."""
+    """Return a dict that maps each variable name to its key family or channel."""
     return {name: value for name, value in globals().items() if isinstance(value, KeyFamily)}
 
 
 def in_state(state: str, queue: str) -> str:
-    """Return the key of the sorted set of a queue's jobs in this state."""
+    """Return the key of the sorted set that lists a queue's jobs in this state."""
     return f"{state}:{queue}"
 
 
 def lua_keys() -> dict[str, str]:
-    """Return the keys that every Lua file can use, by the name of their variable in Lua."""
+    """Return the keys that every Lua file can use, as a dict from Lua variable names to keys."""
     once = {name: key for name, key in constants().items() if name not in _NOT_IN_LUA}
     return {"job_prefix": job(""), **once}

@@ -24,7 +24,11 @@ _FIRST_NAMED = 2
 
 
 class Argument(NamedTuple):
-    """A named argument of an operation. Kinds except numbers are functions of begin_call.lua."""
+    """A named argument of an operation.
+
+    `kind` is "int", "number" or the name of the function in begin_call.lua that decodes the
+    argument. If it is empty, the operation gets the raw text.
+    """
 
     name: str
     kind: str = ""
@@ -52,7 +56,10 @@ class LuaFile(NamedTuple):
 
     @property
     def fixed(self) -> list[str]:
-        """The names of the arguments before the rows; later `args` name values of the rows."""
+        """The names of the arguments that precede the rows.
+
+        The names in `each` belong to the rows.
+        """
         of_rows = {one.name for one in self.each}
         return [*takewhile(lambda name: name not in of_rows, (one.name for one in self.args))]
 

@@ -116,7 +116,7 @@ def _entries(page: list[Any]) -> list[Entry]:
 def counts_of_names(
     core: Core, key: str, *, least: int = 1, most: int = MOST_NAMES
 ) -> Operation[Counter[str]]:
-    """Return the names in a sorted set with their numbers of jobs, summed over the shards.
+    """Return each name in a sorted set with its number of jobs, summed over the shards.
 
     The operation reads the `most` most frequent names with at least `least` jobs from each shard.
     """

@@ -231,7 +231,7 @@ def _left(deadline: float) -> float:
 
 
 def _pop_once(core: Core, make_call: Any, count: int, lost_pops: LostPops) -> Operation[Handout]:
-    """Pop from one shard after the other; the first shard changes with every call.
+    """Pop from one shard after the other; each call starts with another shard.
 
     Shards that were unreachable the last time come last, and only if the other shards have no job.
     """
@@ -282,7 +282,8 @@ def pop_after_housekeeping(
     core: Core, shard: int, call: Call[Handout], make_call: Any, *, again: bool = False
 ) -> Operation[Handout]:
     """Pop, and repeat the pop while the server does housekeeping instead of returning jobs."""
-    # One of several shards must not delay the others, so a failed call is repeated only briefly.
+    # With several shards, one unreachable shard must not delay pops from the others, so a failed
+    # call is repeated only briefly.
     retry_for = None if core.shards == 1 else RETRY_ONE_OF_MANY
     while True:
         try:

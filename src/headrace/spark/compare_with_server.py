@@ -38,7 +38,7 @@ TableRow = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Comparison:
-    """The result of a comparison.
+    """The result of comparing a lake with its server.
 
     `differences` describes where lake and server disagree. `left_out` describes what could not be
     compared, and why.

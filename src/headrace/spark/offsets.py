@@ -189,7 +189,7 @@ def fair_shares(ranges: Sequence[LogRange], ends: Sequence[ShardLog], most: int)
     """Return the number of events to read from each shard, at most `most` in total.
 
     If a shard has fewer events than its share, the other shards get larger shares. Trimmed events
-    do not count.
+    do not count towards the share of a shard.
     """
     there = {events.shard: _there(events, ends) for events in ranges}
     shares: dict[int, int] = {}
@@ -202,7 +202,7 @@ def fair_shares(ranges: Sequence[LogRange], ends: Sequence[ShardLog], most: int)
 def ends_of_shares(
     ranges: Sequence[LogRange], ends: Sequence[ShardLog], most: int
 ) -> tuple[Offsets, dict[int, list[int]]]:
-    """Return new ends of the ranges, so that each range has only its fair share of the events.
+    """Return new ends for the ranges, so that each range has only its shard's share of the events.
 
     The first dict has the ends whose entry ids are already known. The second dict has the event
     numbers of the other ends; their entry ids must be looked up.

@@ -67,7 +67,7 @@ class HistoryView:
         return whole.unionByName(tables.running()) if name == "attempts" else whole
 
     def stored(self, name: str) -> DataFrame:
-        """Return the stored part of a table."""
+        """Return the rows of a table that the lake stores."""
         return stored_table(self.spark, self.lake, name, self.built)
 
     def computing_from(self, day: dt.date) -> HistoryView:

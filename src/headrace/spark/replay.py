@@ -108,7 +108,7 @@ def count_jobs(jobs: DataFrame) -> list[ReplayCount]:
 def unfinished(
     lake: Lake, where: str, into: str, *, again: bool = False, rate: float | None = None
 ) -> ReplayPlan | None:
-    """Return the plan of an interrupted replay of the same jobs into the same queue, or None.
+    """If a replay of the same jobs into the same queue was interrupted, return its plan, else None.
 
     Raises ReplayDone if these jobs were already replayed, unless `again` is set. Raises
     ReplayTooOld if the interrupted replay cannot be resumed safely.

@@ -34,7 +34,7 @@ _SCHEMAS: dict[str, StructType] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollupRun:
-    """The result of building some days together."""
+    """The result of building the tables of some days together."""
 
     days: tuple[dt.date, ...]
     events: int

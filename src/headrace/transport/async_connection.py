@@ -195,7 +195,7 @@ class AsyncNodeConnection(AsyncStream):
             self._wake()
 
     def lost(self, error: Exception) -> None:
-        """Let the waiting call return with the error."""
+        """Make the call that waits for replies return with the error."""
         self._error = error
         self._wake()
 

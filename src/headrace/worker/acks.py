@@ -63,8 +63,7 @@ class AckBuffer:
 
     def complete(self, popped: Popped, result: bytes) -> None:
         """Add a completion; an empty `result` means that the job has no result."""
-        # A call takes the server's short path if all jobs of the call are from one queue and have
-        # no result.
+        # The script is faster if all jobs of a call are from one queue and have no result.
         group = popped.record.queue if not result else None
         self._add(("complete", group), popped, (popped.id, popped.record.token, result))
 

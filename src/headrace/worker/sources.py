@@ -22,7 +22,7 @@ NEWEST_WEIGHT = 0.02
 
 @dataclass(slots=True)
 class QueueShard:
-    """The part of a queue on one shard, and the earliest time of the next pop from that part."""
+    """One queue on one shard, and the earliest time at which to pop from it again."""
 
     queue: str
     shard: int

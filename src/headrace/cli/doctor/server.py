@@ -156,7 +156,10 @@ def lags(line: str) -> bool:
 
 
 def clock(node: ServerNode) -> Finding:
-    """Compare the clocks of the server and this machine. A difference does no harm."""
+    """Compare the clocks of the server and this machine.
+
+    Headrace does not depend on the client's clock.
+    """
     apart = node.time() - time.time()
     side = "ahead of" if apart > 0 else "behind"
     return ok(f"{span(abs(apart))} {side} this machine; Headrace uses only the server's clock")

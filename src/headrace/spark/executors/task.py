@@ -1,4 +1,4 @@
-"""A task of a run: a worker on an executor."""
+"""A Spark task of a `work` run: each task is a worker on an executor."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _day_columns() -> list[Column]:
 
 
 def _last(is_relevant: Column, *values: Column) -> Column:
-    """Return the event number and these values from the last event that is relevant."""
+    """Return the number of the last relevant event, and these values of that event."""
     return F.max_by(F.struct("number", *values), F.when(is_relevant, F.col("number")))
 
 
