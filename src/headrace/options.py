@@ -180,7 +180,7 @@ SCHEDULE_OPTIONS = frozenset(get_type_hints(ScheduleOptions))
 ORIGIN = "origin"
 _CHECKS[ORIGIN] = _text
 WIRE_NAMES = {"if_dependency_fails": "if_fails"}
-# The options in which a value other than None means "not passed", each with that value.
+# Maps an option to the value that means "not passed", if this value is not None.
 _NOT_GIVEN: dict[str, Any] = {"retries": UNSET, "unique": False}
 
 
@@ -200,7 +200,10 @@ def check_names(options: Mapping[str, Any], known: Collection[str]) -> None:
 def check_options(
     options: Mapping[str, Any], limits: Limits, *, known: Collection[str] = OPTIONS
 ) -> dict[str, Any]:
-    """Return the passed options in the form that the scripts read; only `known` is accepted."""
+    """Check the passed options, and return them in the form that the scripts read.
+
+    Raises InvalidArgument if an option is invalid or not in `known`.
+    """
     check_names(options, known)
     checked = {
         WIRE_NAMES.get(name, name): _CHECKS[name](name, value, limits)

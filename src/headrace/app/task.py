@@ -274,9 +274,9 @@ class Task(TaskWithOptions[P, R]):
         return self.options(at=when)
 
     def after(self, delay: Span) -> TaskWithOptions[P, R]:
-        """Return a variant of this task whose jobs start after a delay:
+        """Return a variant of this task whose jobs start after a delay.
 
-        `send.after(60).put(...)`.
+        Example: `send.after(60).put(...)`.
         """
         return self.options(delay=delay)
 

@@ -44,7 +44,7 @@ class _Place(NamedTuple):
     use: str
 
     def packed(self) -> bytes:
-        """Return the place as a part of a header."""
+        """Encode the place for the header of a payload."""
         names = [name.encode() for name in (self.queue, self.job_id)]
         sizes = [len(name).to_bytes(2, "big") for name in names]
         return bytes([USES.index(self.use)]) + sizes[0] + names[0] + sizes[1] + names[1]
@@ -70,9 +70,9 @@ class Encrypted:
     `keys` maps ids to keys of 32 bytes. The id of the key is stored with the data. All keys
     decrypt, but only one key encrypts: the first key, or the key whose id is `current`.
 
-    The data and the result of a job belong to that job. `check` says what must match when they are
-    read: "queue" (the job and its queue), "job", or "nothing". With `unbound=False`, reading also
-    fails if a payload was encrypted without naming its job. This codec needs the extra
+    Encrypted data and results name the job that they belong to. `check` says what must match when
+    they are read: "queue" (the job and its queue), "job", or "nothing". With `unbound=False`,
+    reading also fails if a payload was encrypted without naming its job. This codec needs the extra
     `headrace[crypto]`.
     """
 
@@ -292,7 +292,7 @@ def _parts(payload: bytes) -> _Sealed:
 
 
 def _place_at(payload: bytes, at: int) -> tuple[_Place, int]:
-    """Return the place in a header, and the position of the next part."""
+    """Decode the place in a header; return it, and the position of the part that follows."""
     use = USES[int.from_bytes(payload[at : at + 1]) % len(USES)]
     at += 1
     names = []

@@ -52,7 +52,7 @@ def ingress_ids(shard: int, shards: int) -> str:
 
 
 def prefix(namespace: str, shard: int | str) -> str:
-    """Return the prefix of every key and channel of a shard, given as a number or a pattern."""
+    """Return the prefix of a shard's keys and channels; pass the shard's number or a pattern."""
     return f"hr:{{{namespace}:{shard}}}:"
 
 

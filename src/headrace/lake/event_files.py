@@ -79,7 +79,7 @@ def _gathered(events: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def by_day_and_queue(events: pa.Table) -> Iterator[tuple[dt.date, str, pa.Table]]:
-    """Yield the events of each day and queue in the given order, with the stored column names."""
+    """Split events by day and queue, in the given order, with the column names of lake files."""
     days = pc.divide(events["at"].cast(pa.int64()), _DAY).combine_chunks()
     coded = events["queue"].combine_chunks().dictionary_encode()
     queues = coded.dictionary.to_pylist()

@@ -24,8 +24,8 @@ T = TypeVar("T")
 CONFIRMED = ("put", "complete", "fail", "release")
 # The index of the flag `again` in a command that Core.words returns.
 AGAIN = 4
-# The part of the client's `timeout` that the server may wait for a confirmation. The rest of the
-# time is left for the reply: a server ends a wait up to 0.1 s late.
+# The share of the client's `timeout` for which the server may wait for a confirmation. The rest of
+# the time is left for the reply: a server ends a wait up to 0.1 s late.
 WAITING_SHARE = 0.5
 
 
@@ -107,7 +107,7 @@ def _send(
 
 
 def _touch(core: Core, shard: int) -> Words:
-    """Return a command that writes the value that a key already has.
+    """Return a command that writes to a key the value that it already has.
 
     A wait covers only the writes of its own connection. If the first attempt of a call took effect,
     the repeated call writes nothing, and the wait would not cover the first attempt.

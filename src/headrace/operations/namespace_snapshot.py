@@ -79,7 +79,7 @@ class FailureCount:
 
 @dataclass(frozen=True, slots=True)
 class LogState:
-    """The event log of a shard: its length, and the number of events each lake has not read."""
+    """The event log of a shard: its length, and how many events each lake has yet to read."""
 
     length: int
     behind: Mapping[str, int]

@@ -155,7 +155,7 @@ def _payload(
     *,
     is_given: bool,
 ) -> bytes:
-    """Return the payload of a job that may replace another job.
+    """Return the payload for a put that may replace the data of another job.
 
     With "replace", another job may get the data: the job with the same unique value, or a job with
     the same id in another queue. "replace" may also be a setting of the queue.

@@ -408,7 +408,7 @@ def _check_change(change: dict[str, Any]) -> None:
 
 
 def with_offsets(rule: Fields, now: int, stored: Fields | None) -> Fields:
-    """Add the UTC offsets of the time zone to a rule, from the last run or the current time on."""
+    """Add the time zone's UTC offsets to a rule, starting at the last run or the current time."""
     if "zone" not in rule:
         return rule
     start = min(now, int(stored["after"])) if stored else now

@@ -233,7 +233,7 @@ def split_points(events: LogRange, ends: Sequence[ShardLog], per_part: int) -> l
 
 
 def split_at(events: LogRange, at: Sequence[str]) -> list[LogRange]:
-    """Return a range split after the given entries."""
+    """Split a range after the given entries, and return the parts."""
     bounds = [events.after, *at, events.to]
     return [LogRange(shard=events.shard, after=after, to=to) for after, to in pairwise(bounds)]
 

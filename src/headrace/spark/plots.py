@@ -16,8 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from headrace.engine.statistics import BINS
 from headrace.errors import HeadraceError
 
-# How to draw attempts with each outcome: the colour in an image file, the character on a terminal,
-# and the colour on a terminal.
+# For each outcome of an attempt: the colour in an image file, the character on a terminal, and the
+# colour on a terminal.
 OUTCOMES = {
     "completed": ("#2a9d8f", "█", "green"),
     "retried": ("#e9c46a", "▒", "yellow"),

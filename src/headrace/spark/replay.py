@@ -223,7 +223,7 @@ def run_plan(
 
 
 def plan_id(where: str, into: str, generation: int) -> str:
-    """Return the id of a replay with this condition into this queue.
+    """Return the id of the replay that puts jobs matching this condition into this queue.
 
     `generation` is the number of earlier replays with the same condition and queue.
     """

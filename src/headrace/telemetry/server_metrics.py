@@ -35,7 +35,7 @@ COUNTERS = {
     "headrace_queue_run_seconds": "Run time since midnight UTC.",
     "headrace_queue_completions": "Completions since midnight UTC.",
 }
-# The additional label of some metrics, besides the namespace and the queue.
+# The labels that some metrics have in addition to the namespace and the queue.
 LABELS = {"headrace_jobs": ["state"], "headrace_booked_jobs": ["booked"]}
 
 

@@ -88,7 +88,10 @@ class AckBuffer:
         return {popped.id for group in self._groups.values() for popped, _ in group}
 
     def take(self, shards: Container[int] | None = None) -> list[PendingAck]:
-        """Remove the outcomes, or only those for these shards, and return them as calls."""
+        """Remove outcomes from the buffer, and return them as calls.
+
+        If `shards` is None, all outcomes are taken, otherwise only those for these shards.
+        """
         groups, self._groups = self._groups, {}
         if shards is not None:
             self._groups = {key: group for key, group in groups.items() if key[0] not in shards}

@@ -36,7 +36,8 @@ class QueueSources:
     """The queues that a worker serves, on every shard.
 
     If a pop returns fewer jobs than requested, the worker pauses pops from that queue and shard.
-    The pause ends when a notice arrives, when a job becomes due, or at the next safety poll.
+    The pause ends when a notice arrives, when a job becomes due, or at the next regular poll, which
+    finds jobs whose notice was lost.
     """
 
     def __init__(self, served: tuple[ServedQueue, ...], shards: int, *, weighted: bool) -> None:
@@ -85,7 +86,7 @@ class QueueSources:
             self._by_queue[queue][shard].pop_at = 0.0
 
     def wake_all(self, shards: Iterable[int]) -> None:
-        """Allow a pop from every queue, because the worker may have missed notices of shards."""
+        """Allow pops from every queue on these shards, because notices may have been missed."""
         for sources in self._by_queue.values():
             for shard in shards:
                 sources[shard].pop_at = 0.0

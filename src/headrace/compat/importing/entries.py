@@ -143,7 +143,7 @@ class LeftOut:
         self._first.setdefault(reason, shown(name))
 
     def lines(self) -> list[str]:
-        """Return one line for each reason."""
+        """Return one line for each reason, with the number of names and the first name."""
         return [
             f"{self._first[reason]}{f' and {times - 1:,} more' if times > 1 else ''}: {reason}"
             for reason, times in sorted(self._counts.items())

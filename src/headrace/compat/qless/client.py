@@ -307,7 +307,7 @@ class QlessBase(FailedJobs, Generic[common.AnyClient]):
 
     @property
     def worker_name(self) -> str:
-        """The name of the worker for calls of pop that do not pass a worker."""
+        """The worker name that `pop` uses by default."""
         return self.context.worker_name
 
     @method

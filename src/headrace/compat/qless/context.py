@@ -68,7 +68,7 @@ class QlessContext:
             self.leases.pop(next(iter(self.leases)), None)
 
     def drop_lease(self, lease: LeaseLike) -> None:
-        """Remove the lease of a job that its holder has finished."""
+        """Remove the stored lease of a job after its holder has finished the job."""
         if self.leases.get(lease.id) is lease:
             del self.leases[lease.id]
 
