@@ -57,7 +57,7 @@ def depend(client: ClientLike, job_id: str, on: Iterable[str]) -> Operation[str]
 def depend_in_state(
     client: ClientLike, job_id: str, on: Iterable[str], *, state: str
 ) -> Operation[str]:
-    """Add dependencies to a job like `depend`, but only to a job in this state, unless it is ''."""
+    """Add dependencies like `depend`, but only if the job is in `state`; "" accepts every state."""
     core = client.core
     rows = checked_rows(core, [job_id])
     make = state_calls("depend", parents=pack(parents_of(core, [job_id], on)), state=state)

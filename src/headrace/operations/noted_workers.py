@@ -1,4 +1,4 @@
-"""Workers without a session, such as workers of the qless API: note, list and forget them."""
+"""Record, list and forget workers that have no session, such as workers of the qless API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def note_worker(core: Core, worker: str) -> Operation[None]:
 
 
 def noted_workers(client: ClientLike) -> Operation[list[str]]:
-    """Return the noted workers; on each shard, the worker with the newest call comes first."""
+    """Return the recorded workers; on each shard, the worker with the newest call comes first."""
     core = client.core
     found: list[str] = []
     for shard in range(core.shards):
@@ -33,7 +33,7 @@ def noted_workers(client: ClientLike) -> Operation[list[str]]:
 
 
 def forget_workers(client: ClientLike, *workers: str) -> Operation[None]:
-    """Remove workers from the list of noted workers; ignore unknown workers."""
+    """Remove workers from the list of recorded workers; ignore unknown workers."""
     core = client.core
     for worker in workers:
         name = text("worker", worker, core.limits.name)

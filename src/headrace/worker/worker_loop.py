@@ -115,7 +115,8 @@ class WorkerLoop:
         # The shards with a round trip under way, and the jobs that these round trips request.
         self._asked: frozenset[int] = frozenset()
         self._requested = 0
-        # The known jobs of each search for jobs that the server has handed over.
+        # The jobs that the worker already knows, for each search for jobs that the server has
+        # handed over.
         self._known: list[set[str]] = []
         self._pops = {
             (queue.name, offer): pop_call(client.queue(queue.name), name, 1, math.inf, offer)

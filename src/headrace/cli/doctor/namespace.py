@@ -163,7 +163,7 @@ def writes(namespace: NamespaceTarget) -> Finding:
 
 def functions(namespace: NamespaceTarget) -> Finding:
     """Check that the server runs operations as functions, and count the libraries."""
-    core, _ = namespace.core, namespace.workers  # reading the workers is a call on every shard
+    core, _ = namespace.core, namespace.workers  # reading workers makes a call on each shard
     if core.uses_scripts:
         return warning(
             "the server refused functions, so every call runs a slower script",
