@@ -115,7 +115,7 @@ class WrongState(JobError):
 
 
 class HasDependents(JobError):
-    """The job has dependents, so it was not cancelled; `dependents` lists some dependents."""
+    """The job has dependents, so it was not cancelled; `dependents` lists some of them."""
 
     def __init__(self, job_id: str, dependents: list[str]) -> None:
         named = ", ".join(map(repr, dependents))

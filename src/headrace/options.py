@@ -129,7 +129,7 @@ class _PutOptions(TypedDict, total=False):
     group: Annotated[str | None, _text]
     """The group that the job belongs to."""
     on_exists: Annotated[str | None, _on_exists]
-    """The policy for an existing id: "move", "replace", "reject" or "duplicate"."""
+    """The policy if a job with this id exists: "move", "replace", "reject" or "duplicate"."""
     durability: Annotated[Durability | None, _durability]
     """Wait for the append-only file ("aof") or for this number of replicas; 0 means no wait."""
 

@@ -52,7 +52,9 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
 
 
 class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """The packed part of a job. False means "none", because Lua cannot pack a null value.
+    """The fields of a job that are packed into one string.
+
+    False means "none": Lua cannot pack null.
 
     The fields after `data` describe what happened since the job was put. Trailing fields that have
     their default value are omitted.

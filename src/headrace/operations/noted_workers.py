@@ -13,7 +13,7 @@ PAGE = 1000
 
 
 def note_worker(core: Core, worker: str) -> Operation[None]:
-    """Note that a worker is alive; the worker stays listed for the setting `worker_age`."""
+    """Record that a worker is alive, so that it stays listed for the time in `worker_age`."""
     call = build("note_worker", int, worker=worker)
     yield from ask_one(core, core.shard_of(worker), call)
 

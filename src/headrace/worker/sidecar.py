@@ -130,7 +130,7 @@ class SidecarSession:
 
 
 class Sidecar:
-    """The loop of the sidecar process."""
+    """Runs in the sidecar process, and renews the session until the owner is done or dead."""
 
     def __init__(self, order: SidecarOrder) -> None:
         self._order = order
