@@ -145,7 +145,7 @@ class TaskWithOptions(Generic[P, R]):
         return ids
 
     def data(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
-        """Return the job data that stands for a call, to pass to a queue, a group or a chain.
+        """Return the job data that describes a call, to pass to a queue, a group or a chain.
 
         Raises InvalidArgument if the arguments do not match the signature.
 

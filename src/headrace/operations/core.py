@@ -99,7 +99,7 @@ class Core:
         return (word, operation.function, b"1", key, repeated, *call.args)
 
     def use_scripts(self) -> None:
-        """Run the library as a script for SCRIPTS_FOR seconds; a server has refused functions."""
+        """Run the library as a script for SCRIPTS_FOR seconds, after a server refused functions."""
         self._scripts_until = time.monotonic() + SCRIPTS_FOR
 
     def use_functions(self) -> None:

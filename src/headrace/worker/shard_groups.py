@@ -27,7 +27,7 @@ class ShardGroup:
     task: asyncio.Task[None] | None = None
     requested: int = 0
     sends_acks: bool = False
-    # Whether the server may have handed over jobs of which the worker does not know.
+    # Whether the server may have handed over jobs without the worker's knowledge.
     check_unknown: bool = False
     # Set when the lease lengths of queues have changed, so that the worker renews leases at once.
     lengths_changed: asyncio.Event = field(default_factory=asyncio.Event)

@@ -55,8 +55,8 @@ class JobFeedBase(ThoonkFeed):
     def put(self, item: Any, priority: float | None = None) -> Operation[str]:
         """Put an item at the back, or with priority=HIGH at the front; return the new id.
 
-        Of several items at the front, the newest is delivered first. Raises FeedDoesNotExist if the
-        feed is deleted.
+        If several items were put at the front, the newest is delivered first. Raises
+        FeedDoesNotExist if the feed is deleted.
         """
         yield from check_exists(self)
         if priority == HIGH:
