@@ -118,7 +118,7 @@ class Encrypted:
     def decode(self, payload: bytes) -> Any:
         """Return the decrypted value, or raise Unreadable.
 
-        Do not check which job the payload belongs to.
+        This method does not check which job the payload belongs to.
         """
         return self._read(payload, self._opened(_parts(payload), payload))
 
