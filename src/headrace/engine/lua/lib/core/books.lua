@@ -1,6 +1,6 @@
--- books: count the jobs of a queue. A counter changes in the same script as the job. For every queue, this
--- equation always holds: put = waiting + scheduled + blocked + running + failed + complete + cancelled +
--- expired + moved.
+-- books: count the jobs of a queue. The script that changes a job also changes the counters of its queue. For
+-- every queue, this equation always holds: put = waiting + scheduled + blocked + running + failed + complete +
+-- cancelled + expired + moved.
 --
 -- uses   keys
 

@@ -1,16 +1,18 @@
--- contact: remember in this server process when calls reached a shard. The memory ends with the process. A
--- process that has just started, or has just become the primary of the shard, therefore knows that the
--- shard was away until its first call. Scripts remember nothing: a client runs scripts if the server refuses
--- functions. Tests replace this file, because a jump of their clock is no outage.
+-- contact: record in the memory of this server process when calls reached each shard. The memory of a new process
+-- is empty. If a process has just started, or has just become the primary of the shard, its first call on the
+-- shard therefore marks the end of an outage. On a server that refuses functions, clients run scripts, and
+-- scripts keep nothing in memory between calls. Tests replace this file, because a jump of the tests' clock is
+-- not an outage.
 --
 -- uses   now keys
 
 local REMEMBERS = redis.register_function ~= nil
 
--- The shortest time without a call that is remembered, and the number of such times.
+-- Record periods without a call that last at least this many milliseconds, and at most this many periods.
 local SHORTEST_GAP, GAPS_AT_MOST = 250, 16
 
--- By shard (the key of its sessions): the times of the first and the last call, and the newest times without a call.
+-- For each shard, by the key of its sessions: the times of the first and the last call, and the newest periods
+-- without a call.
 local CONTACTS = {}
 
 local function note_gap(contact)
@@ -18,7 +20,7 @@ local function note_gap(contact)
     CONTACTS[SESSIONS] = REMEMBERS and { since = now, last = now, gaps = {} } or nil
     return
   elseif now < contact.last then
-    -- The clock was set back, so the remembered times mean nothing now.
+    -- The clock was set back, so the recorded periods are no longer valid.
     contact.since, contact.gaps = math.min(contact.since, now), {}
   else
     table.insert(contact.gaps, 1, { contact.last, now })

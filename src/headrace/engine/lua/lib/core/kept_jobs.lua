@@ -1,5 +1,5 @@
--- kept_jobs: hide completed jobs, results and statistics whose retention has ended. Housekeeping deletes
--- them later, so what a read returns does not depend on the traffic.
+-- kept_jobs: hide completed jobs, results and statistics whose retention has ended. Housekeeping deletes them
+-- later. A read therefore returns the same jobs, whether or not housekeeping has run.
 --
 -- uses   keys now settings statistics
 

@@ -1,5 +1,5 @@
--- results: store and delete the results of jobs. If a completed job is not kept, its queue lists the
--- result, so that deleting the queue also deletes the result.
+-- results: store and delete the results of jobs. A completed job may be kept only because of its result. The
+-- sorted set results:<queue> lists such a job, so that deleting the queue also deletes the result.
 --
 -- uses   keys now settings job_records sorted_sets kept_jobs
 

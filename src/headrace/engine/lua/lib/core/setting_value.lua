@@ -1,5 +1,5 @@
--- setting_value: return one setting of a queue: the queue's own value, else the value of the namespace,
--- else the default.
+-- setting_value: return one setting of a queue. The queue's own value takes precedence over the value of the
+-- namespace, and the value of the namespace takes precedence over the default.
 
 local function setting_value(own, shared, default)
   local value = own or shared

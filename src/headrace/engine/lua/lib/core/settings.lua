@@ -1,5 +1,6 @@
--- settings: return all settings of a queue: for each setting the queue's own value, else the value of the
--- namespace, else the default. The queue '' has no values of its own.
+-- settings: return all settings of a queue. For each setting, the queue's own value takes precedence over the
+-- value of the namespace, and the value of the namespace takes precedence over the default. The queue '' has no
+-- values of its own, so it has the settings of the namespace.
 --
 -- uses   keys defaults
 

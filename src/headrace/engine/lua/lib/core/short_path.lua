@@ -12,8 +12,9 @@ local function add_put_event(queue, id, data, priority, largest, more)
   end
 end
 
--- Write the end of the log. Return nil if nothing is left to do, else what is left to the general path: the
--- housekeeping, a lane that has changed, and completed jobs to prune.
+-- Write the number and the time of the newest event. Return nil if no work is left. Otherwise return the work
+-- that the short path leaves to the general path: housekeeping, a lane that has changed, and completed jobs to
+-- prune.
 local function end_short_path(queue, changed_lane, is_crowded)
   if number > first_number then
     write_log_end()
@@ -29,10 +30,10 @@ local function first_score(where)
 end
 
 -- Return the time of the earliest work that a pop does before it hands out jobs: expired sessions and leases, due
--- jobs and schedules. An ingress list that has elements is due at once.
+-- jobs and schedules. If the ingress list has elements, this time is now.
 local function first_due(queue)
   local due = math.min(first_score(SESSIONS), first_score(key('running', queue)))
-  -- Most queues have none of these keys, so one command is enough.
+  -- Most queues have none of these keys, so this one command saves the commands that read them.
   if redis.call('EXISTS', key('scheduled', queue), key('schedules', queue), key('ingress', queue)) > 0 then
     if redis.call('EXISTS', key('ingress', queue)) == 1 then
       return 0

@@ -1,6 +1,6 @@
--- unique_values: ensure that no two live jobs of a queue hold the same unique value. A job that must
--- continue although another job holds the same unique value loses the value. A claim is valid only while
--- its job exists and has the claimed value, so a stale claim does not block other jobs.
+-- unique_values: ensure that no two live jobs of a queue hold the same unique value. If a running job moves to a
+-- next queue where another job holds the same unique value, the moved job loses its value. An entry of the index
+-- blocks other jobs only while its job exists and still has this value, so a stale entry blocks no job.
 --
 -- uses   keys job_records
 

@@ -50,7 +50,7 @@ local function run_housekeeping(trim_due)
   write_back()
 end
 
--- Do what a short path has left to the general path.
+-- Do the work that a short path has left to the general path.
 local function finish_short_path(left)
   if left.is_crowded then
     prune_completed(left.queue)

@@ -85,8 +85,8 @@ local function keep_completed(job, result)
   end
 end
 
--- Prune the queues whose completed jobs are too many. The first completed job of a queue adds an entry to the
--- agenda, which prunes by age.
+-- Prune each queue that has more completed jobs than it keeps. The first completed job of a queue adds an entry
+-- to the agenda, which prunes by age.
 local function prune_new_completed()
   for queue, added in pairs(completed_in) do
     local where = key('complete', queue)

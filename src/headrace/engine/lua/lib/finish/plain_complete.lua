@@ -1,6 +1,7 @@
--- plain_complete: complete jobs by a short path, which makes the same changes as the general path. All jobs
--- have the same queue and worker, and no extra fields that only the general path handles. The queue keeps
--- completed jobs and has no limits. The short path writes nothing until all jobs qualify.
+-- plain_complete: complete jobs by a short path, which makes the same changes as the general path. The short path
+-- applies if all jobs have the same queue and worker, and no extra fields that only the general path handles. The
+-- queue must keep completed jobs and must have no limits. The short path writes nothing until it has checked all
+-- jobs.
 --
 -- uses   keys now defaults setting_value job_packing events short_path statistics
 

@@ -1,13 +1,15 @@
--- housekeeping_turn: let one caller at a time do the housekeeping that takes many calls, so that many waiting
--- clients do not all do it at once. A call that leaves work takes the turn for its caller. The turn ends when
--- the work is done, when the caller has been silent for a while, or after many calls of other callers that
--- found no job. Other callers meanwhile hand out the jobs that wait already.
+-- housekeeping_turn: let one caller at a time do housekeeping that takes many calls, so that many waiting clients
+-- do not all do this housekeeping at once. If a call cannot finish the housekeeping, its caller takes the turn:
+-- the key `turn` then names this caller. The turn ends when the housekeeping is done, when the caller has made no
+-- call for TURN_LASTS milliseconds, or after SKIPS_AT_MOST calls of other callers that found no job. Meanwhile,
+-- the other callers skip the housekeeping and pop the jobs that already wait.
 --
 -- uses   keys now
 
 local TURN_LASTS, SKIPS_AT_MOST = 100, 64
 
--- Who has the turn, until when, and how many calls of other callers have found no job since then.
+-- The caller that has the turn, the time when the turn ends, and the number of calls by other callers that have
+-- found no job during the turn.
 local turn_holder, turn_ends, skips
 
 local function write_turn(caller, ends, number_of_skips)

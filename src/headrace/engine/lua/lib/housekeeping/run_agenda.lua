@@ -1,5 +1,5 @@
--- run_agenda: run the due entries of the agenda, at most 16 entries per call, within the work budget of the call. Because each call of a
--- function runs due entries, limits and retention need no process of their own. The first word of an
+-- run_agenda: run the due entries of the agenda, at most 16 entries per call, within the work budget of the call.
+-- Calls of clients run the due entries, so limits and retention need no background process. The first word of an
 -- entry is the name of a task. The agenda runs only once per call.
 --
 -- uses   lanes keys set_members now settings job_records sorted_sets job_states cancel_and_expire

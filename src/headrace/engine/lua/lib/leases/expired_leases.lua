@@ -3,13 +3,13 @@
 -- uses   keys now job_records sorted_sets settings lanes hand_out return_job lane_access
 -- uses   work_budget
 
--- The number of leases with the same deadline that are compared. A pop of many jobs gives all of them the same
--- deadline.
+-- Jobs with the same deadline are sorted by priority and age. A pop gives all of its jobs the same deadline, so
+-- many jobs may share one. At most this many jobs are read in addition, to sort them.
 local EQUAL_AT_MOST = 100
 
--- Return the ids of a queue's jobs with expired leases, earliest deadline first, and their deadlines: at least
--- `most` jobs, if there are so many. The deadline of the last job is the deadline of all jobs that follow in
--- the list, as far as these are compared.
+-- Return the ids of a queue's jobs with expired leases, earliest deadline first, and their deadlines. The list
+-- has the first `most` of these jobs, or all if there are fewer. It also has the jobs that follow and have the
+-- same deadline as the last of these jobs, at most EQUAL_AT_MOST jobs.
 local function expired_ids(queue, most)
   local found = redis.call('ZRANGE', key('running', queue), '-inf', now, 'BYSCORE', 'LIMIT', 0,
     most + EQUAL_AT_MOST, 'WITHSCORES')
@@ -24,9 +24,9 @@ local function expired_ids(queue, most)
   return ids, deadlines
 end
 
--- Return the first jobs of a queue with expired leases, at least `most` if there are so many, each job with the
--- deadline of its lease. The jobs are sorted by deadline. Jobs with the same deadline are sorted as in the
--- queue. Also return the ids that have no record.
+-- Read the jobs that expired_ids finds. Return pairs of a job and the deadline of its lease, sorted by deadline.
+-- Jobs with the same deadline are sorted by priority and age, like waiting jobs. Also return the ids that have no
+-- record.
 local function expired_leases(queue, most)
   local ids, deadlines = expired_ids(queue, most)
   local late, lost = {}, {}
@@ -54,11 +54,11 @@ end
 local HELD_UP_AT_MOST = 50
 
 -- Hand out jobs whose leases expired, earliest deadline first. These jobs come before all waiting jobs.
--- A job that a limit holds back returns to the queue. Each call returns a bounded number of jobs to the queue
--- in this way.
+-- If a limit does not allow a job to start, the job returns to the queue, at most HELD_UP_AT_MOST jobs per call.
 local function take_expired_leases(most)
   local taken, held_up = 0, 0
-  -- With a lease of 0, the leases that this call has granted have already expired.
+  -- With a lease of 0, the leases that this call has granted have already expired, so the list contains these
+  -- jobs too.
   local look_at = most + #granted + (settings(pop_queue).limited and HELD_UP_AT_MOST or 0)
   local expired, lost = expired_leases(pop_queue, look_at)
   for _, id in ipairs(lost) do

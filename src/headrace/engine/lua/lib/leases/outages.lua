@@ -1,15 +1,16 @@
--- outages: tell an outage of the server from the death of a worker. A session that expired during an outage
--- lives on for the setting `grace` after the first call that reached the server again. The leases of a
--- worker that does not return in this time return to their queues without losing a retry.
+-- outages: distinguish an outage of the server from the death of a worker. If a session expired during an outage,
+-- the session is extended by the setting `grace`, counted from the first call that reached the server after the
+-- outage. If the worker does not renew the session in this time, its jobs return to their queues and lose no
+-- retry.
 --
 -- uses   keys now settings sorted_sets contact
 
--- The server was away if no call reached it for this share of a session's TTL. A living worker renews its
--- session after a third of the TTL, so it had no chance to renew the session in time.
+-- If no call reached the server for more than this share of a session's TTL, this silence was an outage for the
+-- session. A live worker renews its session every third of the TTL, so the silence may have prevented a renewal.
 local AWAY_SHARE = 0.6
 
--- Return when the newest outage ended that kept a worker silent. An outage that began after the end of the
--- session does not count: the worker was dead before.
+-- Return the end of the newest outage that may have kept a worker from renewing its session, or 0 if there is
+-- none. If an outage began after the end of the session, it does not count, because the worker was dead already.
 local function outage_end(contact, silent_since, ttl)
   local back = silent_since < contact.since and contact.since or 0
   for _, gap in ipairs(contact.gaps) do
@@ -21,8 +22,8 @@ local function outage_end(contact, silent_since, ttl)
   return back
 end
 
--- Return until when a worker may return whose session has expired, or nil if its time is over. Also return
--- since when the worker is silent, and whether it already had additional time.
+-- For a worker whose session has expired, return the time until which it may still renew the session, or nil if
+-- the session is over. Also return the time of the last renewal, and whether the session was already extended.
 local function grace_of(worker, ends)
   local ttl, silent_since, spared_until = unpack(
     redis.call('HMGET', key('session', worker), 'ttl', 'silent_since', 'spared_until'))
@@ -41,9 +42,9 @@ local function spare(worker, silent_since, grace_ends)
   redis.call('HSET', key('session', worker), 'silent_since', silent_since, 'spared_until', grace_ends)
 end
 
--- Return in how many milliseconds a waiting pop without a session should call again, at the latest when
--- something is due. Its call in the middle of the first session's TTL proves that the server was not away.
--- Workers with sessions prove it by renewing their sessions.
+-- Return the milliseconds after which a waiting pop without a session should call again. The time is never later
+-- than the next due work. It is also not later than the middle of the TTL of the session that ends first: a call
+-- at that time proves that the server is reachable. Workers with sessions prove this by renewing their sessions.
 local function ms_until_contact(ms_until_due)
   local worker, ends = unpack(redis.call('ZRANGE', SESSIONS, 0, 0, 'WITHSCORES'))
   local ttl = worker and CONTACTS[SESSIONS] and redis.call('HGET', key('session', worker), 'ttl')

@@ -1,6 +1,6 @@
 -- reclaim_dead_worker: find the workers whose sessions expired, end their sessions, and return their jobs to
--- the front of their queues, a bounded number per call. A session that expired while the server was away lives
--- on for the grace instead.
+-- the front of their queues, a bounded number per call. If a session expired during an outage of the server, the
+-- session is extended by the grace instead (see outages).
 --
 -- uses   keys now sorted_sets sessions outages return_job
 
@@ -16,14 +16,15 @@ local function reclaim_jobs_of(worker, was_spared, queue, of_other_queues)
     end
   end, queue, of_other_queues)
   if was_spared and not all_taken then
-    -- The remaining jobs lose no retry either.
+    -- Later calls return the remaining jobs. They lose no retry either.
     redis.call('HSET', key('session', worker), 'spared_until', now)
   end
   return all_taken, queue_taken, others
 end
 
--- Return whether no dead worker holds jobs of a queue, and whether no dead worker holds any job. A pop needs
--- the jobs of its own queue first. Of other queues it returns only a few jobs, so that it is not delayed.
+-- Return two flags: all jobs of this queue that dead workers held are back, and all jobs of all queues are back.
+-- A pop passes its queue. The call then returns the jobs of that queue first, and only a few jobs of other
+-- queues, so that the pop is not delayed.
 local function reclaim_dead_workers(queue)
   local expired = redis.call('ZRANGE', SESSIONS, '-inf', now, 'BYSCORE', 'LIMIT', 0, EXPIRED_AT_MOST, 'WITHSCORES')
   local all_done = #expired < 2 * EXPIRED_AT_MOST

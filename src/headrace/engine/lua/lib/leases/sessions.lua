@@ -4,8 +4,8 @@
 --
 -- uses   keys now settings job_records sorted_sets set_members outages work_budget
 
--- Return whether the session of a worker is alive and has this token. A session that expired while the
--- server was away is alive until its grace is over.
+-- Return whether the session of a worker is alive and has this token. A session that expired during an outage of
+-- the server is alive until its grace is over (see outages).
 local function is_live_session(worker, token)
   local ends = tonumber(redis.call('ZSCORE', SESSIONS, worker) or 0)
   return redis.call('HGET', key('session', worker), 'token') == token
@@ -14,7 +14,7 @@ end
 
 local AT_MOST = 256
 
--- Return at most `most` jobs that a worker holds, and whether the worker holds no other jobs. With a queue,
+-- Return at most `most` jobs that a worker holds, and whether these are all of its jobs. If a queue is passed,
 -- only the jobs of this queue count.
 local function jobs_held_by(worker, most, queue)
   local held_by = key('held', worker)
@@ -37,8 +37,8 @@ local function jobs_held_by(worker, most, queue)
   return jobs, #entries < most
 end
 
--- Take jobs from a worker whose session ends. Return whether the worker holds no other jobs, or no other jobs
--- of the queue. Also return the number of jobs.
+-- Take at most `most` jobs from a worker whose session ends. Return whether these are all of its jobs, and the
+-- number of jobs. If a queue is passed, only the jobs of this queue count.
 local function take_held_jobs(worker, take_from_worker, most, queue)
   local jobs, finished = jobs_held_by(worker, most, queue)
   for _, job in ipairs(jobs) do
@@ -52,9 +52,9 @@ local function take_held_jobs(worker, take_from_worker, most, queue)
   return finished, #jobs
 end
 
--- End a session. With a queue, take the jobs of this queue first, and then at most `most` other jobs. Return
--- whether the worker holds no other jobs, whether it holds no other jobs of the queue, and the number of jobs of
--- other queues that were taken.
+-- End a session, and take a bounded number of jobs from the worker. If a queue is passed, take the jobs of this
+-- queue first, and then at most `most` other jobs. Return three values: whether all jobs were taken, whether all
+-- jobs of the queue were taken, and the number of other jobs that were taken.
 local function end_session(worker, take_from_worker, queue, most)
   redis.call('DEL', key('session', worker), key('serves', worker))
   local queue_finished = not queue or take_held_jobs(worker, take_from_worker, AT_MOST, queue)

@@ -63,8 +63,8 @@ local function apply_queue_limits(queue)
   write_back()
 end
 
--- Delete a throttle: a named limit that jobs of several queues share. A throttle that is not set, or
--- that has ended, holds back no job.
+-- Delete a throttle: a named limit that jobs of several queues share. A throttle that is not set, or that has
+-- ended, limits no job.
 local function end_throttle(name)
   redis.call('DEL', key('throttle', name))
   redis.call('ZREM', THROTTLES, name)

@@ -1,11 +1,11 @@
 -- convert_rates: keep the used part of a rate when the rate changes. A rate is a bucket of tokens that
--- refills evenly. The tokens that are used before the change refill at the new rate. A rate that is removed
--- forgets its used tokens.
+-- refills evenly. The tokens that are used before the change refill at the new rate. If a rate is removed, its
+-- used tokens are forgotten.
 --
 -- uses   keys now settings gates batched_calls
 
--- Return when the whole new rate is available, if the whole old rate was available at `used`. The times
--- are microseconds.
+-- At the time `used`, all tokens of the old rate would have been available again. Return the time at which all
+-- tokens of the new rate are available again. Both times are in microseconds.
 local function converted(used, before, after)
   local starts, step = rate_step(after)
   local old_starts, old_step = rate_step(before)

@@ -1,4 +1,4 @@
--- lane_access: return whether a job belongs to a lane while the job waits. Most queues have no lanes.
+-- lane_access: return whether a waiting job is also listed in a lane. Most queues have no lanes.
 --
 -- uses   settings job_records
 

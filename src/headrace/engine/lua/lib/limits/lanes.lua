@@ -1,7 +1,8 @@
--- lanes: list the waiting jobs of a queue in lanes as well, if the queue has limits per key, throttles or
--- fair scheduling. A lane contains the jobs of one key that have the same throttles. A lane whose first job
--- may start is eligible. A lane that a gate holds back is parked at this gate, and costs nothing until the
--- gate may be open again.
+-- lanes: list the waiting jobs of a queue a second time, in lanes, if the queue has limits per key, throttles or
+-- fair scheduling. A lane contains the jobs of one key that have the same throttles. A gate is the limit of one
+-- key or throttle. If the first job of a lane may start, the lane is eligible. If a gate is closed for this job,
+-- the lane is parked at this gate, and pop ignores the lane until the gate may be open again. A lane is served
+-- when its first job is delivered.
 --
 --   lane:<queue>\0<lane>     the waiting jobs of a lane, in order
 --   turns:<queue>            eligible lanes: <number><lane>, by the priority of the first job

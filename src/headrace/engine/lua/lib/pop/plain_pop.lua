@@ -1,12 +1,13 @@
--- plain_pop: pop jobs by a short path, which makes the same changes as the general path. Nothing of the queue
--- may be due, and the queue may have no limits. Each job must have its payload in its record, and no extra
--- fields that only the general path handles. The short path writes nothing until all jobs qualify.
+-- plain_pop: pop jobs by a short path, which makes the same changes as the general path. The short path applies
+-- if no housekeeping of the queue is due and the queue has no limits. Each job must have its payload in its
+-- record, and no extra fields that only the general path handles. The short path writes nothing until it has
+-- checked all jobs.
 --
 -- uses   keys set_members now job_packing events short_path statistics
 
--- Return the parts of a record that has changed since the put: the position after the data and the put, the
--- fields `since`, `attempt` of the new lease and `remaining`, the first bytes of the new record, the bytes
--- after the token, and the extra fields.
+-- Read a record that has changed since the put. Return these values, in this order: the position after the data
+-- and the put time; the fields `since`, `attempt` (for the new lease) and `remaining`; the first bytes of the new
+-- record; the bytes after the token; the extra fields.
 local function changed_parts(record, at_data, retries)
   local size = string.byte(record) - NO_FIELDS
   local at_since, ends, extras = cmsgpack.unpack_limit(record, 1, at_data), '', nil

@@ -1,8 +1,9 @@
 -- pop_general: pop jobs through the general path. This path handles pending housekeeping, expired leases,
--- start deadlines, limits and repeated calls. If a part of the housekeeping that could change the order of the
--- queue does not finish, pop returns no jobs and asks to be called again immediately (due is 0). This prevents
--- pop from skipping a job that should come first. While another caller has the turn of this housekeeping, pop
--- hands out the jobs that wait already. If there are none, it asks to be called again soon (due is -2).
+-- start deadlines, limits and repeated calls. If the call cannot finish a part of the housekeeping that could
+-- change the order of the queue, it returns no jobs, and the time in its reply is 0: the client should pop again
+-- immediately. Without this rule, pop could skip a job that should come first. While another caller has the turn
+-- to do this housekeeping, pop hands out the jobs that already wait. If no job waits, the time in the reply is
+-- -2: the client should pop again soon.
 --
 -- uses   keys set_members now settings job_records sorted_sets reclaim_dead_worker promote_due_jobs
 -- uses   run_due_schedules ingress notices run_agenda write_back hand_out expired_leases queue_capacity
@@ -62,8 +63,9 @@ local function has_due(where)
   return redis.call('ZCOUNT', where, '-inf', now) > 0
 end
 
--- Do the housekeeping that comes before a pop. Return whether all jobs are in the queue that should be handed
--- out before others, and whether nothing is left that could become a job now.
+-- Do the housekeeping that comes before a pop. The first result is false if the queue still lacks jobs that
+-- should be handed out before the jobs that already wait. The second result is false if housekeeping is left that
+-- could add more jobs to the queue now.
 local function is_ready(queue, limits)
   local ready, all_in, all_done = true, true, true
   if has_due(SESSIONS) then

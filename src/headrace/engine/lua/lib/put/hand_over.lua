@@ -1,7 +1,7 @@
 -- hand_over: create a job and hand it directly to a worker that offered to take a job. The record, books and
--- events are those of a put followed by a pop, and the notice contains the job. A useless offer is withdrawn,
--- for example an offer that has expired. A job without retries is not handed over, because it would be lost
--- if the worker has just died.
+-- events are those of a put followed by a pop, and the notice contains the job. An offer that cannot be used is
+-- withdrawn, for example an offer that has expired. A job without retries is not handed over, because the job
+-- would fail if the worker has just died.
 --
 -- uses   keys now defaults setting_value job_packing events short_path statistics
 

@@ -28,8 +28,8 @@ local function is_valid_id(bytes)
   return not string.find(bytes, '[\128-\255]')
 end
 
--- A call removes at most so many elements, and no more after this many bytes. A longer element becomes a failed
--- job without data, because the server cannot handle it quickly.
+-- A call stops after this many elements, or when the elements have this many bytes together. An element with more
+-- than LONGEST_ELEMENT bytes becomes a failed job without data, because the server cannot handle it quickly.
 local INGRESS_AT_MOST, ENOUGH_BYTES, LONGEST_ELEMENT = 256, 1048576, 16777216
 local ingress_bytes = 0
 
@@ -91,16 +91,17 @@ local function take_ingress(queue, most)
   return redis.call('EXISTS', where) == 0
 end
 
--- Turn elements into jobs, at most `most`. Return true if the list is empty afterwards. A key that is not a list
--- stays unchanged.
+-- Turn at most `most` elements into jobs. Return true if the list is empty afterwards. If the key is not a list,
+-- it stays unchanged.
 local function drain_ingress(queue, most)
   return redis.call('EXISTS', key('ingress', queue)) == 0 or take_ingress(queue, most or INGRESS_AT_MOST)
 end
 
 local INGRESS_AT_LEAST = 32
 
--- Turn elements into jobs if a pop of `count` jobs may need them: the jobs follow all waiting jobs of priority 0.
--- Return true if the list is empty afterwards.
+-- Turn elements into jobs if a pop of `count` jobs may need them. The new jobs have the priority 0, so a pop
+-- needs them only if fewer than `count` jobs wait that come before them. Return true if the list is empty
+-- afterwards.
 local function drain_ingress_for_pop(queue, count)
   if redis.call('EXISTS', key('ingress', queue)) == 0 then
     return true

@@ -1,7 +1,7 @@
 -- plain_put: put jobs by a short path, which makes the same changes as the general path. Jobs may have a
 -- priority, retries, tags and a key, but no other options. The queue must exist. The short path writes nothing
--- until all jobs of the call qualify. If a job becomes the first job of its lane, the general path refreshes
--- the lane.
+-- until it has checked all jobs of the call. If a job becomes the first job of its lane, the general path
+-- refreshes the lane.
 --
 -- uses   keys set_members now defaults setting_value job_packing events short_path short_path_enabled gates
 -- uses   hand_over tags
@@ -146,8 +146,9 @@ end
 -- Return the keys and records of jobs, and their scores and members in the queue.
 local function pack_plain_jobs(queue, ids, payloads, priority, score, retries, begins, ends)
   local jobs, places, headers = {}, {}, {}
-  -- Packing a value takes longer than joining strings. So parts that several jobs share are packed only once: the
-  -- fields before and after `seq`, the first bytes of the numbers `seq`, and the headers of payloads of one length.
+  -- Packing a value takes longer than joining strings. Parts that several jobs share are therefore packed only
+  -- once: the fields before and after `seq`, the first bytes of the numbers `seq`, and the headers of payloads of
+  -- one length.
   local before_seq, after_seq = begins .. cmsgpack.pack(queue, priority), cmsgpack.pack(now, retries)
   local record_begins, member_begins
   for i = 1, #ids do

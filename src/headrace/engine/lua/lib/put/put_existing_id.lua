@@ -1,6 +1,8 @@
--- put_existing_id: put a job whose id already exists. Depending on the policy, the existing job is moved
--- to this queue or, if the existing job is pending, replaced. Other policies refuse the new job or create
--- it under its spare id.
+-- put_existing_id: put a job whose id already exists. The option on_exists decides what happens. With `move`, the
+-- existing job moves to this queue with the new data. With `replace`, a pending job keeps its position and gets
+-- the new data; the put of a running job is refused; a failed or complete job moves as with `move`. With
+-- `reject`, the put is refused. With `duplicate`, a second job is created under a spare id: another new id, which
+-- the client generates for this case.
 --
 -- uses   put_rules job_records create_job replace_job change_queue unique_values
 

@@ -9,7 +9,7 @@ local put_nonce, put_policy, put_is_repeated, put_checks_cycles = '', '', false,
 -- The ids of jobs that this call refused to create. Jobs that depend on these ids are not created either.
 local unmade
 
--- Note whether this call has created a job. A later row of the call may create a job that was refused before.
+-- Record whether this call has created a job. A later row of the call may create a job that was refused before.
 local function note_creation(id, is_created)
   if not is_created then
     unmade = unmade or {}

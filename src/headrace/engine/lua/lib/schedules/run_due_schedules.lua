@@ -98,8 +98,8 @@ local function skip_runs(schedule, first)
   return runs[#runs] or first, upcoming
 end
 
--- Create the due jobs of a schedule, at most `most` of them. While a job with the unique value of the new jobs
--- exists, all due runs are skipped. Return whether no run is due any more.
+-- Create the jobs of the due runs of a schedule, at most `most` jobs. While a job with the unique value of the
+-- new jobs exists, all due runs are skipped. Return true if no due run is left.
 local function advance_schedule(schedule, most)
   local runs, upcoming = due_runs(schedule, most)
   local given = schedule.options ~= '' and cmsgpack.unpack(schedule.options) or {}
@@ -124,7 +124,8 @@ local function advance_schedule(schedule, most)
   return tonumber(upcoming) > now
 end
 
--- Each schedule gets its share of the runs of this call, so that no schedule waits for the backlog of another.
+-- Each schedule gets an equal share of the runs that this call may do, so that no schedule waits for the backlog
+-- of another.
 local function run_schedules(queue, due)
   runs_left = work_left(runs_left)
   local done = true

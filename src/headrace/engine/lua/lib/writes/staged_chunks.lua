@@ -4,8 +4,9 @@
 -- uses   keys now sorted_sets transactions commit_log job_records create_job put_rules put_existing_id
 
 -- A chunk begins with a packed list: the ids, the lengths of the payloads and, if any row has a spare id or
--- options, the spare ids and options. The payloads follow, one after another. Return two values: a function
--- that creates iterators over ids and payloads, and the list of spare ids and options.
+-- options, the spare ids and options. A spare id is the id that a row gets with the policy `duplicate` if its own
+-- id exists. The payloads follow, one after another. Return two values: a function that creates iterators over
+-- ids and payloads, and the list of spare ids and options.
 local function read_chunk(chunk)
   local at, head = cmsgpack.unpack_one(chunk)
   local ids, lengths = head[1], head[2]

@@ -41,8 +41,8 @@ local function attempts_left(transaction)
   return redis.call('EXISTS', key('attempts', transaction)) == 1
 end
 
--- Return the next chunk and its attempt, or nil if no chunk is left. The chunk is not deleted until its
--- jobs exist.
+-- Return the next chunk and its attempt, or nil if no chunk is left. The chunk stays stored. The caller deletes
+-- it in the call that creates its jobs.
 local function next_chunk(transaction)
   local attempt = redis.call('ZRANGE', key('attempts', transaction), 0, 0)[1]
   return attempt and redis.call('LINDEX', key('staged', attempt), 0), attempt

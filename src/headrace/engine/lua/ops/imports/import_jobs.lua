@@ -1,8 +1,8 @@
 -- import_jobs: import jobs from another queue in the state that the jobs had in that queue: waiting,
 -- scheduled, blocked, failed or complete. Imported jobs keep their times, attempts and history. An import
--- creates only one job for each import id, even if this job has been deleted since then. A job whose id
--- already exists gets its spare id. The events of imported jobs have the current time, the reason
--- `imported`, and no durations.
+-- creates only one job for each import id, even if this job has been deleted since then. A job whose id already
+-- exists is created under its spare id, a second id that the caller passes for this case. The events of imported
+-- jobs have the current time, the reason `imported`, and no durations.
 --
 -- args   import_name
 -- each   id spare import_id queue data about:packed result:optional

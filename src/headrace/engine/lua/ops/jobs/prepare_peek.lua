@@ -1,6 +1,6 @@
--- prepare_peek: do the work that a pop does before it hands out jobs, so that peek finds all jobs. Due jobs
--- start to wait, due schedules create jobs, jobs of dead workers return, lanes leave gates that may be open,
--- and some elements of the ingress list become jobs.
+-- prepare_peek: do the work that a pop does before it hands out jobs, so that peek finds all jobs. Delayed jobs
+-- that are due become waiting, due schedules create jobs, and jobs of dead workers return to their queues. Lanes
+-- that are parked at a gate leave the gate if it may be open, and some elements of the ingress list become jobs.
 --
 -- args   queue
 -- flags  allow-oom

@@ -1,10 +1,11 @@
--- put: create jobs. `options` contains the options of all jobs, and options of the call. If any job has a spare
--- id or options of its own, the option `others` contains a spare id and options for each job. The arguments `id`
--- and `data` are those of the first job, and `next_id` is nil if the call puts only one job.
--- The option `nonce` distinguishes a repeated call from a new call. A call without a nonce has only new ids,
--- so if a job exists, an earlier attempt of this call has created it. In a call with a nonce, the option
--- `on_exists` decides what happens if a job exists. Either the existing job is moved to this queue or
--- replaced, or the new job is refused or created under its spare id.
+-- put: create jobs. `options` contains the options that all jobs share, and options of the call. A spare id is
+-- the id that a job gets with the policy `duplicate` if its own id exists. If any job has a spare id or its own
+-- options, the option `others` contains a spare id and options for each job. The arguments `id` and `data` are
+-- those of the first job, and `next_id` is nil if the call puts only one job. The option `nonce` distinguishes a
+-- repeated call from a new call. A call without a nonce has only new ids, so if a job exists, an earlier attempt
+-- of this call has created it. In a call with a nonce, the option `on_exists` decides what happens if a job
+-- exists: `move` moves the existing job to this queue, `replace` replaces its data, `reject` refuses the new job,
+-- and `duplicate` creates the new job under its spare id.
 --
 -- args   queue:short_name options:packed id:short_name data next_id
 -- each   id:short_name data

@@ -1,7 +1,7 @@
--- sweep: do one round of housekeeping, which any client may start. Jobs of dead workers return to their
--- queues. In the queues of this call, due jobs start to wait, and due schedules create jobs. Ingress lists
--- are drained. Excess completed jobs and outdated entries of rate limits are deleted. Workers are woken if
--- leases have expired.
+-- sweep: do one round of housekeeping, which any client may start. Jobs of dead workers return to their queues.
+-- In the queues that the call names, delayed jobs that are due become waiting, and due schedules create jobs. All
+-- elements of the ingress lists become jobs. Completed jobs beyond the retention, and outdated entries of rate
+-- limits, are deleted. Workers are woken if leases have expired.
 --
 -- each   queue
 -- flags  allow-oom

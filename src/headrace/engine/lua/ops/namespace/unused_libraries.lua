@@ -1,5 +1,6 @@
--- unused_libraries: note the libraries that no connected client uses, and return those that every sweep of
--- the last `days` days has noted. A returned library is noted anew if it is loaded again.
+-- unused_libraries: record which libraries no connected client uses. The caller passes their names. Return the
+-- libraries that every sweep of the last `days` days has recorded as unused. The record of a returned library is
+-- deleted, so its `days` days start again if a client loads it again.
 --
 -- args   days:int
 -- each   name

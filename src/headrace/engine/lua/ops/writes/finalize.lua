@@ -1,6 +1,6 @@
 -- finalize: finalize a write after all shards have published its rows. The call contains the counts of each
--- shard. The first call goes to the coordinator, which completes the commit log. The next calls go to the
--- other shards, which delete their part of the transaction.
+-- shard. The first call goes to the coordinator, which adds the counts to the write's entry in the commit log.
+-- The next calls go to the other shards, which delete their part of the transaction.
 --
 -- args   write transaction
 -- each   where made:int moved:int replaced:int skipped:int
