@@ -1,7 +1,7 @@
--- work_budget: bound the work of one call, so that no call keeps the server busy for long. The work of a call is
--- the number of events that it writes, because every change of a job writes an event, plus the units that the
--- call passes to add_work for work that writes no event. A call that has used its budget leaves its remaining
--- housekeeping to later calls.
+-- work_budget: bound the work of one call, so that no call keeps the server busy for long. Each event that a call
+-- writes counts as one unit of work, because every change of a job writes an event. For work that writes no
+-- event, a call adds units with add_work. A call that has used its budget leaves its remaining housekeeping to
+-- later calls.
 --
 -- uses   events
 

@@ -19,7 +19,8 @@ local function end_lease(job)
   job.token = ''
 end
 
--- Take a job from a worker that did not cause the loss. The job loses no retry.
+-- Take a job from its worker although the worker did nothing wrong, for example because an operator called
+-- `timeout`. The job loses no retry.
 local function take_back(job, reason)
   end_lease(job)
   return_job(job, 'lost', 'front', 0, { 'reason', reason })

@@ -8,7 +8,7 @@
 -- reply  {total, id, score, put time or 0, ...}
 
 local where = key(role, name)
--- The oldest completed jobs may be hidden.
+-- Completed jobs whose retention has ended are hidden. They are the oldest ones.
 local hidden = role == 'complete' and hidden_completed(name) or 0
 local total = redis.call('ZCARD', where) - hidden
 local last = math.min(offset + count, total) - 1
