@@ -81,8 +81,8 @@ function TASKS.throttle(name)
   end_throttle(name)
 end
 
--- Return the day and the queue if the figures of a day are no longer kept. The age may have been raised since
--- the entry was added; the entry is then due later.
+-- Read the day and the queue from an entry, and return them if the figures of that day are no longer kept. The
+-- setting for their age may have been raised since the entry was added. The entry then becomes due later.
 local function ended_day(duty, name)
   local day, queue = string.match(name, '^(%d+):(.*)$')
   local age = settings(queue)[duty .. '_age']

@@ -22,9 +22,9 @@ local function reclaim_jobs_of(worker, was_spared, queue, of_other_queues)
   return all_taken, queue_taken, others
 end
 
--- Return two flags: all jobs of this queue that dead workers held are back, and all jobs of all queues are back.
--- A pop passes its queue. The call then returns the jobs of that queue first, and only a few jobs of other
--- queues, so that the pop is not delayed.
+-- Return two flags. The first is true if all jobs of this queue that dead workers held are back in the queue. The
+-- second is true if the same holds for all queues. A pop passes its queue. The call then returns the jobs of that
+-- queue first, and only a few jobs of other queues, so that the pop is not delayed.
 local function reclaim_dead_workers(queue)
   local expired = redis.call('ZRANGE', SESSIONS, '-inf', now, 'BYSCORE', 'LIMIT', 0, EXPIRED_AT_MOST, 'WITHSCORES')
   local all_done = #expired < 2 * EXPIRED_AT_MOST

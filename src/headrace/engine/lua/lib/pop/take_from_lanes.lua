@@ -1,7 +1,7 @@
 -- take_from_lanes: hand out jobs of a queue with lanes, always the first job of the next lane. A lane at a
 -- closed gate is parked at this gate and skipped until the gate may be open. Every gate that may be open is
 -- checked before a job is handed out, so that the jobs stay in order. The number of checks that hand out no job
--- is bounded. If more gates may be open, the lanes behind the other gates follow later.
+-- is bounded. If more gates may be open, later pops check the other gates.
 --
 -- uses   lanes hand_out keys set_members sorted_sets gates work_budget
 
