@@ -49,8 +49,8 @@ local function packed(argument)
   return argument ~= '' and cmsgpack.unpack(argument) or nil
 end
 
--- Clients allow shorter names. This limit protects the server from other callers, because each event contains names.
--- An operation reads its names before it writes anything.
+-- Headrace clients allow only shorter names. This limit protects the server from callers that do not use a
+-- Headrace client, because each event contains names. An operation reads its names before it writes anything.
 local NAME_AT_MOST = 65536
 
 local function short_name(argument)

@@ -33,7 +33,8 @@ local function set_of(names)
   return found
 end
 
--- Clients allow fewer tags. This limit protects the server from other callers.
+-- Headrace clients allow fewer tags. This limit protects the server from callers that do not use a Headrace
+-- client.
 local TAGS_AT_MOST = 1000
 
 -- Return a refusal if a job may not have these tags, else nil.

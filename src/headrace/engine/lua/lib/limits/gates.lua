@@ -78,8 +78,8 @@ local function limits_of_throttle(name)
   return found[1], found[2]
 end
 
--- Return how many jobs of a queue may run at the same time behind a gate, and how many may start per
--- interval. False means that no limit is set.
+-- Return the two limits of a gate for the jobs of a queue: how many jobs may run at the same time, and how many
+-- may start per interval. False means that a limit is not set.
 local function limits_of(queue, gate)
   if string.sub(gate, 1, 1) == 't' then
     return limits_of_throttle(string.sub(gate, 2))

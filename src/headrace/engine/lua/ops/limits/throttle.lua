@@ -1,5 +1,5 @@
--- throttle: return the limits of a throttle, the jobs that run behind the throttle, and the queues whose
--- jobs the throttle holds back.
+-- throttle: return the limits of a throttle, the running jobs that the throttle counts, and the queues with jobs
+-- that wait because of the throttle.
 --
 -- args   name most:int
 -- flags  no-writes
