@@ -30,8 +30,8 @@ end
 
 local KEYS_AT_MOST = 4000
 
--- Convert the rates of the keys of a queue. If more keys have used tokens, the keys that used the fewest
--- tokens start with all tokens.
+-- Convert the rates of the KEYS_AT_MOST keys of a queue that have used the most tokens. All other keys start with
+-- all of their tokens.
 local function convert_key_rates(queue, before, after)
   if before == after then
     return

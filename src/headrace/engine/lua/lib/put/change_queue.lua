@@ -22,8 +22,9 @@ local function join_queue(job, queue, seq, delay, parents)
 end
 
 -- Remove a job from its queue, to move the job to another queue or to the back of the same queue. If a
--- worker holds the job, that worker loses its lease. An earlier result of the job is deleted. The books
--- no longer count a complete job that was not kept, so the books do not change for such a job.
+-- worker holds the job, that worker loses its lease. An earlier result of the job is deleted. A completed job may
+-- exist only because of its result, although its queue does not keep it. The books already count such a job as
+-- gone, so the books do not change.
 local function leave_queue(job)
   local state = job.state
   if state == 'running' then
