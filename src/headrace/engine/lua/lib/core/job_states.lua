@@ -57,7 +57,8 @@ local function enter_state(job, state, score)
   mark_changed(job)
 end
 
--- Return the score of a job among the waiting jobs. A job that is first comes before every priority.
+-- Return the score of a job among the waiting jobs. A job whose field `first` is set comes before the jobs of
+-- every priority.
 local function waiting_score(job)
   return extra(job, 'first') and '-inf' or job.priority
 end

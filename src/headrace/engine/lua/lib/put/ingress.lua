@@ -45,8 +45,9 @@ local function new_ingress_id(begins)
 end
 
 -- Return the id of a job that gets its id from its data. If a job of another queue already has this id,
--- the name of this queue is appended to the id, because both jobs must run. As long as the job with the
--- longer id exists, its data stand for that job, also after the job of the other queue has finished.
+-- the name of this queue is appended to the id, because both jobs must run. While the job with the longer id
+-- exists, another element with the same data stands for that job, even after the job of the other queue has
+-- finished.
 local function id_from_data(queue, data)
   local longer = data .. '@' .. queue
   local job = is_valid_id(data) and read_job(data)

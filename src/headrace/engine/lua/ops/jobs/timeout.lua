@@ -1,5 +1,5 @@
--- timeout: revoke leases on behalf of an operator. The jobs come before all other waiting jobs of their
--- queues, also before jobs of a better priority, and their workers are notified.
+-- timeout: revoke leases on behalf of an operator. The jobs return to their queues before all other waiting jobs,
+-- even before jobs with a more urgent priority. Their workers are notified.
 --
 -- each   id
 -- flags  allow-oom

@@ -1,5 +1,5 @@
--- note_worker: note that a worker without a session is alive. Workers that have been silent for longer than
--- the setting `worker_age` are removed, a bounded number per call.
+-- note_worker: record the time of a call by a worker without a session. Workers without a recorded call during
+-- the last `worker_age` (a setting) are removed from the list, a bounded number per call.
 --
 -- args   worker
 -- flags  allow-oom

@@ -1,5 +1,5 @@
--- noted_workers: return a page of the workers without a session that have not been silent for longer than
--- the setting `worker_age`, the worker with the newest call first.
+-- noted_workers: return a page of the workers without a session that note_worker has recorded during the last
+-- `worker_age` (a setting). The worker with the newest call comes first.
 --
 -- args   offset:int count:int
 -- flags  no-writes
