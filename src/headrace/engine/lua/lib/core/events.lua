@@ -27,7 +27,7 @@ local function write_log_end()
   redis.call('HSET', LOG, 'number', number, 'stamp', stamp)
 end
 
--- Return a number that is higher for each later call that appends events.
+-- Return a number that increases with every call that appends events.
 local function number_of_call()
   if not number then
     open_log()

@@ -13,9 +13,9 @@
 --
 -- uses   keys set_members now settings job_records sorted_sets events notices gates change_limits
 
--- Changed lanes by <queue>\0<lane>: {queue, lane, number, added}. The number is the event number of a delivery,
--- or false. If the only change is a new member of the lane, `added` is that member. The other table contains
--- the gates that may be open.
+-- `changed` contains changed lanes by <queue>\0<lane>: {queue, lane, number, added}. The number is the event
+-- number of a delivery from the lane, or false if there was none. If the only change is a new member of the lane,
+-- `added` is that member. `freed` contains the gates that may be open.
 local changed, freed
 
 -- Record that a lane changed. `served` is the event number of a delivery, or false if no job of the lane

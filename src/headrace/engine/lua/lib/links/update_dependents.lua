@@ -8,8 +8,8 @@
 
 local FOLLOW_AT_MOST = 256
 
--- Cancelling or failing a job takes longer if the job has many dependencies. For the limit of a script,
--- this many dependencies count as one more job.
+-- Cancelling or failing a job takes longer if the job has many dependencies. When a script counts the jobs that
+-- it may still process, this many dependencies count as one more job.
 local LINKS_LIKE_A_JOB = 40
 
 -- For each ending of a dependency and each policy of a dependent: the action on the dependent.

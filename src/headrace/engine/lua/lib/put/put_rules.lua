@@ -1,4 +1,5 @@
--- put_rules: the rules that all jobs of a put share, and the refusals of dependencies.
+-- put_rules: the options of a put that apply to all of its jobs, and the check whether a job may have its
+-- dependencies.
 --
 -- uses   job_records settings find_cycle
 

@@ -1,7 +1,7 @@
 -- transactions: continue or abort the transaction of a write. Each shard has a record of the transaction,
 -- and the attempts that are staged on this shard. An attempt is a list of chunks of rows. One
--- shard is the coordinator of the write. This shard decides before all other shards whether the transaction
--- commits or aborts, so no two shards decide differently.
+-- shard is the coordinator of the write. The coordinator decides first whether the transaction commits or aborts,
+-- and the other shards follow this decision.
 --
 -- uses   keys now sorted_sets
 

@@ -14,7 +14,8 @@ end
 
 local left = at_most
 
--- Cancelling a job takes longer if the job has many dependencies. This many dependencies count as one more job.
+-- Cancelling a job takes longer if the job has many dependencies. When the call counts its jobs, this many
+-- dependencies count as one more job.
 local LINKS_LIKE_ONE_JOB = 40
 
 local function first_entries(state)
