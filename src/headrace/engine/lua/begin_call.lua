@@ -13,8 +13,8 @@ local function begin_call(keys, arguments)
   end
 end
 
--- Register an operation: as a function of the server, or in a table if the library runs as a script. A script has no
--- function_prefix.
+-- Register an operation. If the library is loaded with FUNCTION LOAD, the operation becomes a function of the
+-- server. If the library runs as a script, function_prefix is nil, and the operation is stored in a table.
 local registered = {}
 
 local function register(name, flags, callback)

@@ -31,8 +31,8 @@ end
 local ABOVE_ALL_NUMBERS = 2 ^ 53
 
 -- Return the member that represents a job in the sorted set of its state. Waiting jobs of equal priority
--- are sorted by seq. Jobs that are first in their queue are sorted by `first`, the highest number first,
--- and then by seq.
+-- are sorted by seq. Jobs with the field `first` come before all other waiting jobs. They are sorted by this
+-- field, the highest number first, and then by seq.
 local function job_member(job)
   if job.state == 'waiting' then
     local made_first = job.extra and job.extra.first

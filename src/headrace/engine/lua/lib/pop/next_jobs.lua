@@ -34,7 +34,7 @@ local function list_next_jobs(queue, count, ids)
   end
 end
 
--- Return whether a pop would do other work before it hands out jobs.
+-- Return whether a pop would do housekeeping before it hands out jobs.
 local function has_work_before_pop(queue)
   for _, where in ipairs({ SESSIONS, key('scheduled', queue), key('schedules', queue), key('gated', queue) }) do
     if tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or math.huge) <= now then

@@ -7,7 +7,8 @@
 -- uses   keys job_records set_members
 -- reply  {entries, newest entry, oldest entry, {id, kind or empty, ...}, {id, problem}, ...}
 
--- The kinds of events after which a job exists. After the other kinds, a job may be gone.
+-- The kinds of events after which a job still exists. After an event of any other kind, the job may have been
+-- deleted.
 local KEEPS = {}
 for kind in string.gmatch(
   'put due blocked unlocked popped failed retried updated released lost unfailed prioritised', '%a+') do

@@ -1,4 +1,4 @@
--- peek: list the next jobs in the order in which pop would hand out these jobs. If a pop would do other work
+-- peek: list the next jobs in the order in which pop would hand out these jobs. If a pop would do housekeeping
 -- first, the list is complete only after a call of `prepare_peek`.
 --
 -- args   queue count:int

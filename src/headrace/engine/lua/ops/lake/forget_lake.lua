@@ -1,4 +1,5 @@
--- forget_lake: forget a lake. A forgotten lake no longer prevents events from being trimmed.
+-- forget_lake: delete the mark of a lake, which says how many events the lake has stored. The server then no
+-- longer keeps events for this lake.
 --
 -- args   lake
 -- flags  allow-oom

@@ -1,8 +1,9 @@
 -- schedule: create a schedule, or change the schedule with this id. A changed schedule keeps its counts. If
 -- the rule is the same and the delay is -1 (no delay), the schedule also keeps the time of its next run.
 -- Otherwise the schedule starts again after the delay. If `seen` is set, the value must match the nonce of
--- the stored schedule. In this case, the next run is one new interval after the last run. An import creates a
--- schedule only once, even if the schedule has been ended since then, and never replaces another schedule.
+-- the stored schedule. If a call with `seen` changes the interval, the next run is one new interval after the
+-- last run. An import creates a schedule only once, even if the schedule has been ended since then, and never
+-- replaces another schedule.
 --
 -- args   id:short_name queue:short_name nonce seen:optional delay:int import_name:optional import_id:optional
 -- each   name value
