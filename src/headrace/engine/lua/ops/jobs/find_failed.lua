@@ -1,7 +1,7 @@
--- find_failed: find matching jobs in a list of failed jobs, oldest first, a bounded number per call. With the
--- role `failures`, the list contains the jobs of a failure type. With the role `failed`, it contains the failed
--- jobs of a queue. Jobs that failed after `until_` are omitted. If `until_` is in the future, the first call
--- replaces `until_` with the current time. The cursor is part of the reply to the previous call.
+-- find_failed: find matching jobs in a list of failed jobs, oldest first, a bounded number per call. If `role` is
+-- `failures`, the list contains the jobs of a failure type. If `role` is `failed`, it contains the failed jobs of
+-- a queue. Jobs that failed after `until_` are omitted. If `until_` is in the future, the first call replaces
+-- `until_` with the current time. The cursor is part of the reply to the previous call.
 --
 -- args   role name failure:optional queue:optional tag:optional since:number until_:number at_most:int cursor:packed
 -- flags  no-writes
