@@ -30,7 +30,14 @@ NOT_IMPERATIVE = ("The", "A", "An", "What", "Which", "Who", "Whether", "How", "T
 RAISES_NOTHING = {
     *("App.aclose", "App.close", "AsyncClient.close", "Client.close"),
     *("AsyncListener.close", "Listener.close", "AsyncWatch.close", "Watch.close"),
-    *("Backoff.seconds", "Encrypted.new_key", "Task.after", "Task.at"),
+    *(
+        "Backoff.seconds",
+        "Encrypted.bind",
+        "Encrypted.encode_of",
+        "Encrypted.new_key",
+        "Task.after",
+        "Task.at",
+    ),
 }
 # Methods without an example: each takes at most a name, or the example of its class shows it.
 TRIVIAL = {
@@ -39,7 +46,8 @@ TRIVIAL = {
     *("Feeds.exists", "Feeds.list", "Lakes.list", "Throttles.list", "Writes.list"),
     *("Tracking.list", "Tracking.remove"),
     *("App.aclose", "App.close", "Backoff.seconds", "Task.after", "Task.at"),
-    *("Codec.decode", "Codec.encode"),
+    *("Codec.decode", "Codec.encode", "Encrypted.bind"),
+    *("Encrypted.decode_of", "Encrypted.encode_of"),
     *("Encrypted.decode", "Encrypted.digest", "Encrypted.encode"),
 }
 SEE = re.compile(r"[Ss]ee (\w+)\.(\w+)")

@@ -36,6 +36,21 @@ def test_first_queue_is_popped_until_it_is_empty() -> None:
     assert next_pops(sources, 3) == [("mail", 0, 3)]
 
 
+@pytest.mark.parametrize("wake_all", [False, True])
+def test_notice_that_arrives_during_a_pop_leads_to_another_pop(*, wake_all: bool) -> None:
+    sources = sources_of("mail")
+    [(mail, _)] = sources.next(1)
+    if wake_all:
+        sources.wake_all([0])
+    else:
+        sources.wake("mail", 0)
+    sources.popped(mail, 1, 0, None)
+
+    assert next_pops(sources, 1) == [("mail", 0, 1)]
+    sources.popped(mail, 1, 0, None)
+    assert sources.next(1) == []
+
+
 def test_empty_queues_are_not_popped_before_a_job_is_due() -> None:
     sources = sources_of("mail,default")
     for due, longest in ((1.5, 1.5), (None, SAFETY_POLL)):

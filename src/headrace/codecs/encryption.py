@@ -131,7 +131,10 @@ class Encrypted:
         return self._seal(value, VERSION + OF_JOB + self._header[1:] + place.packed())
 
     def decode_of(self, place: _Place, payload: bytes) -> Any:
-        """Return the decrypted value of a job, or raise Unreadable."""
+        """Return the decrypted value of a job.
+
+        Raises Unreadable if the payload was changed or belongs to another job.
+        """
         parts = _parts(payload)
         plain = self._opened(parts, payload)
         if parts.place is None and not self._unbound:

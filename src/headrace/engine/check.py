@@ -158,13 +158,13 @@ def listed(what: str, value: object, of: str) -> list[Any]:
     return list(value)
 
 
-def shown(value: object) -> str:
-    """Return the first 100 characters of a value's repr, for an error message."""
+def shown(value: object, most: int = 100) -> str:
+    """Return the first characters of a value's repr, for an error message."""
     try:
         words = repr(value)
     except ValueError:
         return "a number with thousands of digits"
-    return words if len(words) <= 100 else f"{words[:100]}..."
+    return words if len(words) <= most else f"{words[:most]}..."
 
 
 def tags(value: object, limits: Limits) -> list[str]:

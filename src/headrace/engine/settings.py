@@ -229,7 +229,7 @@ def known(name: str) -> Setting:
         return SETTINGS[name]
     except (KeyError, TypeError):
         raise InvalidArgument(
-            f"there is no setting {shown(name)}; the settings are {', '.join(SETTINGS)}"
+            f"there is no setting {shown(name, 60)}; the settings are {', '.join(SETTINGS)}"
         ) from None
 
 

@@ -30,6 +30,13 @@ class QueueShard:
     # True if the last pop returned some jobs, but fewer than requested. The next round trip that
     # sends acknowledgements then also carries a pop from this queue.
     pop_along: bool = False
+    # True if a notice has arrived since the last pop began. The pop may have missed these jobs.
+    woken: bool = False
+
+    def wake(self) -> None:
+        """Allow a pop at once, because jobs may have arrived."""
+        self.pop_at = 0.0
+        self.woken = True
 
 
 class QueueSources:
@@ -67,7 +74,7 @@ class QueueSources:
             ]
             if ready:
                 random.shuffle(ready)
-                return divide_evenly(ready, room)
+                return _begun(divide_evenly(ready, room))
         return []
 
     def along(self, room: int, busy: Container[int] = ()) -> list[tuple[QueueShard, int]]:
@@ -78,23 +85,23 @@ class QueueSources:
             for source in sources
             if source.pop_along and source.shard not in busy
         ]
-        return divide_evenly(dry, room) if dry else []
+        return _begun(divide_evenly(dry, room)) if dry else []
 
     def wake(self, queue: str, shard: int) -> None:
         """Record that jobs have arrived in a queue."""
         if queue in self._by_queue:
-            self._by_queue[queue][shard].pop_at = 0.0
+            self._by_queue[queue][shard].wake()
 
     def wake_all(self, shards: Iterable[int]) -> None:
         """Allow pops from every queue on these shards, because notices may have been missed."""
         for sources in self._by_queue.values():
             for shard in shards:
-                sources[shard].pop_at = 0.0
+                sources[shard].wake()
 
     def popped(self, source: QueueShard, wanted: int, count: int, due: float | None) -> None:
         """Record how many jobs a pop returned, and in how many seconds the next job becomes due."""
         source.pop_along = 0 < count < wanted
-        if count < wanted:
+        if count < wanted and not source.woken:
             pause = SAFETY_POLL if due is None else min(due, SAFETY_POLL)
             source.pop_at = time.monotonic() + pause
 
@@ -123,6 +130,12 @@ class QueueSources:
             queue.name
             for queue in sorted(self._served, key=lambda queue: random.expovariate(queue.weight))
         ]
+
+
+def _begun(pops: list[tuple[QueueShard, int]]) -> list[tuple[QueueShard, int]]:
+    for source, _ in pops:
+        source.woken = False
+    return pops
 
 
 class Prefetch:

@@ -18,6 +18,8 @@ from headrace.engine.timestamps import EPOCH, moment
 MINUTE = timedelta(minutes=1)
 # The table of UTC offsets starts this long before the given time.
 LOOKS_BACK = timedelta(days=700)
+# The library of the operation, and the libraries that the composer itself needs.
+FILES = ("cron", "keys", "contact", "now")
 
 TIMES = source(
     "ops/times",
@@ -46,7 +48,7 @@ return { after, before }
 
 def script(swaps: dict[str, str] | None = None) -> str:
     """Return the text of a script that finds times, with swapped files if a fault is planted."""
-    files = {name: source(f"lib/{name}", (swaps or {}).get(name)) for name in ("cron", "keys")}
+    files = {name: source(f"lib/{name}", (swaps or {}).get(name)) for name in FILES}
     return f"local function_prefix\n{compose(files, {'times': TIMES})}"
 
 

@@ -256,8 +256,8 @@ BOOKS = [
     Fault(
         "the books do not count a moved job",
         "lib/change_queue",
-        "leave_state(job)\n  book(job.queue, 'moved', 1)",
-        "leave_state(job)",
+        "  book(job.queue, 'moved', 1)\nend",
+        "end",
     ),
     Fault(
         "the books do not count a plain pop", "lib/plain_pop", "'running', popped", "'running', 0"
