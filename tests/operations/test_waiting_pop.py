@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
 from uuid import uuid4
 
 import pytest
 import redis
 
 import headrace
-from headrace import Client, Queue
+from headrace import Client, Queue, ServerUnavailable
 from headrace.operations import popping
 from headrace.testing import Clock, open_with_clock, settable_clock
 from headrace.transport.drive import Receive, Send, Subscribe
@@ -223,3 +224,41 @@ def test_a_waiting_pop_listens_no_longer_than_needed(hr: Client, queue: Queue) -
 
     assert [kind for kind in asked if kind is Subscribe] == [Subscribe]
     assert wish.seconds <= popping.SAFETY_POLL
+
+
+@pytest.mark.namespace(shards=2)
+def test_pop_that_has_waited_long_still_waits_for_all_shards_to_return(hr: Client) -> None:
+    hr.core.retry_for = 1.0
+    transport = hr.core.transport
+    operation = popping.pop(hr.queue("mail"), "w", wait=None)
+    effect = next(operation)
+    began = time.monotonic()
+    while time.monotonic() < began + 1.5 * hr.core.retry_for:
+        effect = operation.send(answer(hr, effect))
+    while not isinstance(effect, Send):
+        effect = operation.send(answer(hr, effect))
+    lost = time.monotonic()
+
+    with pytest.raises(ServerUnavailable):
+        carry_out_with_errors(hr, operation, effect)
+
+    assert time.monotonic() >= lost + 0.5 * hr.core.retry_for
+    transport.close()
+
+
+def carry_out_with_errors(hr: Client, operation: Any, effect: Any) -> None:
+    """Carry out an operation whose commands all fail."""
+    while True:
+        errors = [redis.ConnectionError("cut")] * len(getattr(effect, "commands", []))
+        effect = operation.send(errors or answer(hr, effect))
+
+
+def answer(hr: Client, effect: object) -> object:
+    """Carry out an effect of an operation, and wait at most 0.1 seconds for notices."""
+    if isinstance(effect, Receive):
+        return effect.subscription.receive(0.1)
+    if isinstance(effect, Subscribe):
+        return hr.core.transport.subscribe(effect.channels)
+    if isinstance(effect, Send):
+        return hr.core.transport.send(effect.commands)
+    return hr.core.transport.sleep(0.01)

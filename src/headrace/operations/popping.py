@@ -126,6 +126,8 @@ def _wait_for_jobs(
         left = SAFETY_POLL if deadline is None else _left(deadline)
         if handout.jobs or (not left and handout.failure is None):
             return handout
+        if left and handout.answered:
+            retries = Retries(core)
         failure = handout.failure
         if failure is not None and not (
             left and handout.answered and is_transient(failure.__cause__)
