@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from signal import SIGCONT, SIGSTOP, SIGTERM, Signals
 
 import pytest
 
 from tests.proof import proves
+from tests.support.servers import until
 from tests.worker.support.site import Site, Work
 from tests.worker.support.verify import assert_done_once
 
@@ -23,6 +25,12 @@ def process_alone(work: Work, number: Signals) -> None:
 
 def whole_tree(work: Work, number: Signals) -> None:
     work.signal_all(number)
+
+
+def has_stopped(pid: int) -> bool:
+    """Return whether all threads of a process are stopped."""
+    stats = [file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
 
 
 @proves("W-41")
@@ -45,6 +53,8 @@ def test_worker_stopped_longer_than_its_session_is_refused_when_it_continues(
         }
         assert len(held_while_stopped) == STOPPED
         signal(stopped, SIGSTOP)
+        # On a busy machine, the threads of a process run for a while after the signal.
+        until(lambda: has_stopped(stopped.processes()[0]), "all threads have stopped")
         site.open_gate(f"gate {number}")
         site.wait_for("complete", *new)
         for job_id, attempt in held_while_stopped:
