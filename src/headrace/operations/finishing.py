@@ -144,7 +144,7 @@ def complete_many(
         rows,
         lambda part: complete_call(core, part, next, delay, parents),
         batch_of(core, len(parents or ())),
-        GIVEN,
+        () if results is None else GIVEN,
     )
     return (yield from confirmed(core, durability, while_finishing(core, rows, request)))
 
