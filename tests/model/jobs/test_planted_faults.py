@@ -9,6 +9,7 @@ from tests.model.jobs.checks.bulk_failures import bulk_changes_only_matching_job
 from tests.model.jobs.checks.due_notices import earlier_due_time_is_published
 from tests.model.jobs.checks.event_counts import statistics_follow_from_events
 from tests.model.jobs.checks.event_payloads import large_payloads_are_left_out
+from tests.model.jobs.checks.expired_jobs import expired_jobs_are_deleted
 from tests.model.jobs.checks.failure_texts import failures_are_shortened
 from tests.model.jobs.checks.hand_over import hand_over_equals_put_and_pop
 from tests.model.jobs.checks.imported_jobs import imports_are_unchanged
@@ -38,6 +39,7 @@ CHECKS = [
     imports_are_unchanged,
     audit_reports_corruption,
     work_is_done_in_parts,
+    expired_jobs_are_deleted,
 ]
 
 walks = [*map(walk, WALKS)]
