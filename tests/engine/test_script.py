@@ -214,7 +214,7 @@ def test_state_is_set_by_use_state_and_nowhere_else() -> None:
 @pytest.mark.parametrize(
     ("op", "opening"),
     [
-        ("config_set", []),
+        ("forget_workers", []),
         ("workers", ["now = lib.current_time()"]),
         ("cancel", ["now = lib.current_time()", "note_call()", "use_state()"]),
     ],

@@ -49,7 +49,7 @@ async def test_listener_receives_events_of_tracked_jobs(any_client: Any, calm: C
 
     heard = [await next_of(listening) for _ in range(3)]
 
-    assert heard == [event for event in calm.events() if event.job_id == mine][1:]
+    assert heard == [event for event in calm.events() if event.job_id == mine][2:]
     assert (heard[0].data, heard[0].tags) == (b'"new"', '["ä"]')
     await got(listening.close())
     assert await next_of(listening) is None
@@ -79,7 +79,7 @@ async def test_reconnected_listener_reports_missed_events(
     calm.timeout("x")
     missed = await next_of(listening)
 
-    assert (missed.kind, missed.shard, missed.number, missed.at) == ("missed", 0, 3, clock.now)
+    assert (missed.kind, missed.shard, missed.number, missed.at) == ("missed", 0, 4, clock.now)
     assert (missed.job_id, missed.queue, missed.data) == ("", "", None)
     calm.cancel("x")
     assert await kinds(listening, 1) == ["cancelled"]

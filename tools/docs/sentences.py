@@ -108,6 +108,10 @@ KINDS = {
     "feed_made": "a feed was created",
     "feed_configured": "the settings of a feed were replaced",
     "feed_deleted": "a feed was deleted with all its items",
+    "tracked": "`actor` started tracking the job",
+    "untracked": "`actor` stopped tracking the job, which may be deleted",
+    "configured": "`actor` changed `settings` of the queue, or of the namespace if `queue` is "
+    "empty. Every shard has this event",
 }
 
 FIELDS = {
@@ -142,6 +146,10 @@ FIELDS = {
     "place": "the position of an item: `newest`, `first`, or `after` and the id of another item",
     "instance": "the client instance that created, configured or deleted the feed",
     "origin": "the id of the historical job from which a replay created this job, in `put` events",
+    "actor": "the client that tracked the job or changed the settings: the argument `actor` of "
+    "`connect`",
+    "settings": "the changed settings as a JSON object of stored values; null means that the "
+    "default applies again",
     "entry_id": "the id of the stream entry, `<milliseconds>-<number>`",
 }
 

@@ -31,6 +31,7 @@ from headrace.local_server import embedded
 from headrace.operations.core import Core
 from headrace.operations.namespace import open_namespace, open_shards
 from headrace.operations.requests import raw
+from headrace.operations.sessions import default_worker_name
 from headrace.transport.drive import Operation, drive, drive_async
 from headrace.transport.topology import Address, Topology
 from headrace.transport.transport import AsyncTransport, Transport
@@ -51,6 +52,7 @@ class ConnectArguments(TypedDict, total=False):
     retry_for: Span
     timeout: Span
     durability: Durability
+    actor: str | None
 
 
 class ConnectOptions:
@@ -71,6 +73,7 @@ class ConnectOptions:
         retry_for: Span = 15,
         timeout: Span = 5,
         durability: Durability = 0,
+        actor: str | None = None,
     ) -> None:
         self.namespace = check.namespace(namespace)
         if shards is not None:
@@ -85,6 +88,8 @@ class ConnectOptions:
         self.retry_for = milliseconds("retry_for", retry_for) / 1000
         self.timeout = milliseconds("timeout", timeout) / 1000
         self.durability = check.durability(durability)
+        self.actor = default_worker_name() if actor is None else actor
+        check.text("actor", self.actor, self.limits.name)
         if self.timeout == 0:
             raise InvalidArgument("timeout must be at least a millisecond")
 
@@ -197,6 +202,7 @@ def _core(options: ConnectOptions, transport: Any) -> Core:
         retry_for=options.retry_for,
         timeout=options.timeout,
         durability=options.durability,
+        actor=options.actor,
     )
 
 

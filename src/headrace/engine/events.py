@@ -44,7 +44,8 @@ OF_FEEDS = (
     "feed_configured",
     "feed_deleted",
 )
-KINDS = OF_JOBS + OF_FEEDS
+OF_OPERATORS = ("tracked", "untracked", "configured")
+KINDS = OF_JOBS + OF_FEEDS + OF_OPERATORS
 
 WITH_DATA = ("put", "published", "edited")
 """Kinds of events that always contain the payload. Other events contain only a changed payload."""
@@ -88,6 +89,8 @@ class Event:
     place: str | None = None
     instance: str | None = None
     origin: str | None = None
+    actor: str | None = None
+    settings: str | None = None
     entry_id: str = ""
 
 
@@ -141,6 +144,8 @@ OPTIONAL_FIELDS: EntryFields = {
     b"place": ("place", _text_or_none),
     b"instance": ("instance", _text_or_none),
     b"origin": ("origin", _text),
+    b"actor": ("actor", _text),
+    b"settings": ("settings", _text),
 }
 _FIELDS = COMMON_FIELDS | OPTIONAL_FIELDS
 

@@ -37,6 +37,7 @@ class Core:
         retry_for: float,
         timeout: float,
         durability: Durability = 0,
+        actor: str = "",
     ) -> None:
         self.transport = transport
         self.namespace = namespace
@@ -47,6 +48,7 @@ class Core:
         self.retry_for = retry_for
         self.timeout = timeout
         self.durability = durability
+        self.actor = actor
         # The durabilities that the servers are known to support.
         self.supported: set[Durability] = set()
         self.next_shard = 0

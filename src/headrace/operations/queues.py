@@ -55,7 +55,7 @@ def configure(
         stored[name] = optional(to_wire(name, value))
     if queue.core.shards > 1 and SHARED_LIMITS & stored.keys():
         stored |= shares(queue.core, {name: settings.get(name) for name in SHARED_LIMITS})
-    call = build("configure", int, list(stored.items()), queue=queue.name)
+    call = build("configure", int, list(stored.items()), queue=queue.name, actor=queue.core.actor)
     yield from on_all_shards(queue.core, call)
 
 
@@ -236,7 +236,12 @@ def config_set(client: ClientLike, name: str, value: Value) -> Operation[None]:
         client.config.set("lease", 60)
     """
     _check_namespace_setting(name)
-    call = build("config_set", int, [(name, optional(to_wire(name, value)))])
+    call = build(
+        "config_set",
+        int,
+        [(name, optional(to_wire(name, value)))],
+        actor=client.core.actor,
+    )
     yield from on_all_shards(client.core, call)
 
 
@@ -248,7 +253,9 @@ def config_unset(client: ClientLike, name: str) -> Operation[None]:
         client.config.unset("lease")
     """
     _check_namespace_setting(name)
-    yield from on_all_shards(client.core, build("config_set", int, [(name, b"")]))
+    yield from on_all_shards(
+        client.core, build("config_set", int, [(name, b"")], actor=client.core.actor)
+    )
 
 
 def _check_namespace_setting(name: str) -> None:

@@ -32,7 +32,7 @@ def track(client: ClientLike, job_id: str) -> Operation[str]:
     """
     core = client.core
     rows = checked_rows(core, [job_id])
-    call = build("track", each_state([job_id]), rows, most=MOST_TRACKED)
+    call = build("track", each_state([job_id]), rows, most=MOST_TRACKED, actor=core.actor)
     return sole((yield from ask_one(core, core.shard_of(job_id), call)))
 
 
@@ -43,7 +43,7 @@ def untrack(client: ClientLike, job_id: str) -> Operation[None]:
     """
     core = client.core
     rows = checked_rows(core, [job_id])
-    yield from ask_one(core, core.shard_of(job_id), build("untrack", int, rows))
+    yield from ask_one(core, core.shard_of(job_id), build("untrack", int, rows, actor=core.actor))
 
 
 def tracked(client: ClientLike) -> Operation[Tracked]:

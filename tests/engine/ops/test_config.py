@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from headrace import Client, InvalidArgument, Queue
+from headrace.engine import keys
 from headrace.engine.settings import SETTINGS, default
-from headrace.testing import Clock
+from headrace.testing import Clock, open_with_clock
 from tests.proof import proves
 from tests.support.dump import dump
 from tests.support.jobs import found
@@ -29,10 +33,10 @@ def test_a_setting_is_set_and_read(hr: Client) -> None:
 def test_a_setting_that_is_unset_has_its_default_again(
     hr: Client, queue: Queue, clock: Clock
 ) -> None:
-    before = dump(hr)
     hr.config.set("lease", 90)
     hr.config.unset("lease")
-    assert (hr.config.get("lease"), dump(hr)) == (60, before)
+    assert hr.config.get("lease") == 60
+    assert hr.core.key(0, keys.CONFIG) not in dump(hr)
 
     queue.put(1, id="x")
     queue.pop("w1")
@@ -162,3 +166,47 @@ def test_the_namespace_decides_for_queues_that_do_not(
 
     assert found(hr, "mail").expires == clock.now + timedelta(seconds=30)
     assert found(hr, "own").expires == clock.now + timedelta(seconds=5)
+
+
+@proves("QL-14")
+def test_changed_settings_are_events_with_their_actor(url: str) -> None:
+    client, _ = open_with_clock(url, shards=2, actor="ada")
+    with client:
+        client.config.set("lease", 90)
+        client.config.set("lease", 90)
+        client.config.unset("lease")
+        mail = client.queue("mail")
+        mail.configure(retries=3, concurrency=None)
+        mail.configure(retries=3)
+        mail.pause()
+        mail.configure("fifo")
+
+        for shard in range(2):
+            found = [event for event in client.events() if event.shard == shard]
+            assert {(event.kind, event.actor, event.job_id) for event in found} == {
+                ("configured", "ada", "")
+            }
+            settings = [(event.queue, json.loads(event.settings or "")) for event in found]
+            assert settings[:4] == [
+                ("", {"lease": "90000"}),
+                ("", {"lease": None}),
+                ("mail", settings[2][1]),
+                ("mail", {"paused": "1"}),
+            ]
+            assert settings[2][1]["retries"] == "3"
+            assert settings[4][0] == "mail"
+            assert settings[4][1]["removes"] == "1"
+            assert settings[4][1]["retries"] == "none"
+            assert "paused" not in settings[4][1]
+            assert [event.number for event in found] == [1, 2, 3, 4, 5]
+
+
+def test_actor_is_host_and_process_by_default_and_must_be_a_name(url: str, hr: Client) -> None:
+    hr.config.set("lease", 90)
+
+    [event] = hr.events()
+
+    assert event.actor == f"{socket.gethostname()}-{os.getpid()}"
+    for bad in ("", "x" * 251):
+        with pytest.raises(InvalidArgument):
+            open_with_clock(url, actor=bad)

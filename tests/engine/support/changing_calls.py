@@ -102,7 +102,8 @@ def calls(hr: Client) -> dict[str, Call[Any]]:
             "parts": "",
         },
         "complete": {"next_queue": b"", "delay": 0, "parents": b""},
-        "configure": {"queue": "mail"},
+        "config_set": {"actor": "ada"},
+        "configure": {"queue": "mail", "actor": "ada"},
         "delete_queue": {"queue": "mail", "at_most": 9},
         "depend": {"parents": pack(["scheduled"]), "state": ""},
         "discard": {"transaction": "", "coordinator": 0},
@@ -163,9 +164,10 @@ def calls(hr: Client) -> dict[str, Call[Any]]:
         "tag": {"names": pack(["new"]), "most": 9},
         "take_result": {"id": "running"},
         "throttle_set": {"shards": 1},
-        "track": {"most": 9},
+        "track": {"most": 9, "actor": "ada"},
         "undepend": {"parents": b""},
         "untag": {"names": pack(["old"])},
+        "untrack": {"actor": "ada"},
         "unused_libraries": {"days": 7},
     }
     return {

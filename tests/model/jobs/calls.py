@@ -25,6 +25,7 @@ def call_of(op: str, each: Sequence[Any], nonce: str, args: dict[str, Any]) -> C
         "parents": None,
         "expected": None,
         "state": "",
+        "actor": "ada",
         **args,
     }
     fixed = {name.name: encoded(name.kind, known[name.name]) for name in header.args}

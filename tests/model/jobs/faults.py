@@ -671,6 +671,12 @@ MATCHING = [
 
 INGRESS = [
     Fault(
+        "a setting that keeps its value has an event",
+        "lib/operator_events",
+        "if (value or false) ~= redis.call('HGET', where, name) then",
+        "do",
+    ),
+    Fault(
         "the newest element of an ingress list becomes a job first",
         "lib/ingress",
         "'RPOP'",

@@ -12,8 +12,9 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
+from headrace.engine.settings import PROFILES, to_wire
 from tests.model.jobs.model_moves import operation
-from tests.model.jobs.model_parts import Job, Session, rules_of
+from tests.model.jobs.model_parts import Event, Job, Session, rules_of
 from tests.model.jobs.model_work import OPERATOR, Answer, Work
 
 Ids = Sequence[tuple[str]]
@@ -185,6 +186,7 @@ class Model(Work):
                 answers.append(f"TOO_MANY tracked {most}")
             else:
                 if not job.tracked:
+                    self.happen_to_tracking("tracked", job_id)
                     job.tracked, self.tracked_since[job_id] = True, self.now
                 answers.append(job.state)
         return answers
@@ -192,7 +194,8 @@ class Model(Work):
     @operation
     def untrack(self, rows: Ids) -> int:
         for (job_id,) in rows:
-            self.tracked_since.pop(job_id, None)
+            if self.tracked_since.pop(job_id, None) is not None:
+                self.happen_to_tracking("untracked", job_id)
             if job_id in self.jobs:
                 self.jobs[job_id].tracked = False
         return 1
@@ -265,8 +268,25 @@ class Model(Work):
                 self.retain(queue)
         return int(self.tidy())
 
+    def happen_to_tracking(self, kind: str, job_id: str) -> None:
+        """Append the event of a job that is tracked or no longer tracked, and may be deleted."""
+        job = self.jobs.get(job_id) or Job(job_id, "", None)
+        worker = job.ended_by if job.state == "complete" else job.worker
+        about = (job_id, job.queue, job.attempt, worker, job.priority)
+        self.events.append(Event(kind, *about, None, None, self.now, None))
+
     @operation
     def configure(self, /, queue: str, profile: str | None, **settings: Any) -> None:
+        before = self.stored.get(queue, {})
+        after = before.copy()
+        if profile is not None:
+            after = {"paused": before["paused"]} if "paused" in before else {}
+            after |= {name: to_wire(name, value) for name, value in PROFILES[profile].items()}
+        after |= settings
+        self.stored[queue] = after
+        if after != before:
+            about = ("configured", "", queue, 0, "", 0, None, None, self.now, None)
+            self.events.append(Event(*about))
         rules = self.rules(queue)
         if profile is not None:
             rules = replace(rules_of(profile), paused=rules.paused)
@@ -284,6 +304,7 @@ class Model(Work):
             self.drop_result(job)
             self.drop(job)
         self.queues.pop(queue, None)
+        self.stored.pop(queue, None)
         self.pushed.pop(queue, None)
         self.agenda.pop(f"complete:{queue}", None)
         self.days = {key: day for key, day in self.days.items() if key[1] != queue}

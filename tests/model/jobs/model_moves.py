@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from tests.model.jobs.model_parts import DAY, Day, Event, Job, Rules, Session, in_order
 from tests.model.jobs.model_tags import Ties
@@ -48,6 +48,7 @@ class Moves(Ties):
     def __init__(self, now: int) -> None:
         super().__init__(now)
         self.queues: dict[str, Rules] = {}
+        self.stored: dict[str, dict[str, Any]] = {}
         self.sessions: dict[str, Session] = {}
         self.days: dict[tuple[int, str], Day] = {}
         self.agenda: dict[str, float] = {}

@@ -6,6 +6,18 @@ from tests.model.harness import Fault
 
 TAG_FAULTS = [
     Fault(
+        "a tracked job has no event",
+        "ops/track",
+        "      emit_tracking('tracked', id, job, actor)\n",
+        "",
+    ),
+    Fault(
+        "untracking a job that is not tracked has an event",
+        "ops/untrack",
+        "== 1 then\n    emit",
+        ">= 0 then\n    emit",
+    ),
+    Fault(
         "put creates a second job with a unique value",
         "lib/put_general",
         "given and unique_holder",

@@ -58,7 +58,7 @@ def set_config(client: QlessLike, option: str, value: Number | Unset = UNSET) ->
         raise InvalidArgument(f"unknown option {option!r}; the options are: {names}")
     if isinstance(value, Unset) and queue:
         name = queues.check_name(client.core, queue)
-        call = build("configure", int, [(found.setting, b"")], queue=name)
+        call = build("configure", int, [(found.setting, b"")], queue=name, actor=client.core.actor)
         yield from queues.on_all_shards(client.core, call)
     elif isinstance(value, Unset):
         yield from queues.config_unset(client, found.setting)

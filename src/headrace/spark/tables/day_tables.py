@@ -21,7 +21,18 @@ from headrace.spark.tables.jobs import job_days
 from headrace.spark.tables.summaries import failures, log_coverage, throughput, workers
 
 _OF_FEEDS = ("change", "place", "instance")
-_NOT_CARRIED = (*_OF_FEEDS, "version", "data", "left_out", "schedule", "origin", "missing", "more")
+_OF_OPERATORS = ("actor", "settings")
+_NOT_CARRIED = (
+    *_OF_FEEDS,
+    *_OF_OPERATORS,
+    "version",
+    "data",
+    "left_out",
+    "schedule",
+    "origin",
+    "missing",
+    "more",
+)
 CARRIED_COLUMNS = tuple(name for name in EVENTS.names if name not in _NOT_CARRIED)
 """The columns of an event that the tables of later days need."""
 

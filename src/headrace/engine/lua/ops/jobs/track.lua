@@ -1,9 +1,9 @@
 -- track: publish the events of these jobs from now on. The ids of the jobs stay listed even after the jobs
 -- are deleted.
 --
--- args   most:int
+-- args   most:int actor:short_name
 -- each   id
--- uses   keys now job_records write_back
+-- uses   keys now job_records operator_events write_back
 -- reply  for each job, its state or a refusal
 -- error  NOT_FOUND TOO_MANY
 
@@ -17,6 +17,7 @@ for id in each() do
   else
     if not extra(job, 'tracked') then
       redis.call('ZADD', TRACKED, now, id)
+      emit_tracking('tracked', id, job, actor)
       set_extra(job, 'tracked', true)
       mark_changed(job)
     end

@@ -1,15 +1,10 @@
 -- config_set: change the settings of the namespace. An absent value restores the default.
 --
+-- args   actor:short_name
 -- each   name value:optional
 -- flags  allow-oom
--- uses   keys
+-- uses   keys operator_events write_back
 -- reply  1
 
-for name, value in each() do
-  if value then
-    redis.call('HSET', CONFIG, name, value)
-  else
-    redis.call('HDEL', CONFIG, name)
-  end
-end
-return 1
+change_settings(CONFIG, '', each, actor)
+return write_back(1)
