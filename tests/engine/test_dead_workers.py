@@ -73,7 +73,8 @@ def test_job_has_one_holder_at_a_time_and_the_log_has_the_reason(
     with pytest.raises(LeaseLost):
         former.complete()
     assert present.complete() == "complete"
-    story = [(event.kind, event.worker, event.attempt) for event in hr.events()]
+    events = [event for event in hr.events() if event.kind != "configured"]
+    story = [(event.kind, event.worker, event.attempt) for event in events]
     assert story == [
         ("put", "", 0),
         ("popped", "dead", 1),
@@ -81,7 +82,7 @@ def test_job_has_one_holder_at_a_time_and_the_log_has_the_reason(
         ("popped", "peer", 2),
         ("completed", "peer", 2),
     ]
-    assert {event.job_id for event in hr.events()} == {job_id}
+    assert {event.job_id for event in events} == {job_id}
 
 
 @proves("W-03")
