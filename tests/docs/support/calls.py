@@ -47,7 +47,7 @@ def make_every_call(hr: Client) -> None:
     assert hr.workers.list() == []
     assert mail.stats().wait.count > 0
     assert mail.jobs("waiting").total == mail.counts().waiting
-    assert next(hr.events(follow=True)).kind == "put"
+    assert next(hr.events(follow=True)).kind == "configured"
     mail.schedule("tick", "x", every=60)
     mail.schedule("noon", "x", cron="0 12 * * *", zone="Europe/Berlin")
     assert "tick-1" in [job.id for job in mail.peek(100)]
