@@ -46,13 +46,13 @@ def test_a_repeated_duplicate_is_not_made_twice_though_its_model_has_expired(
 ) -> None:
     queue.put("first", id="a", start_within=2)
     clock.tick(2)
-    second = queue.put("second", id="a", on_exists="duplicate")
-    assert (second != "a", hr.job("a")) == (True, None)
-
     core = hr.core
-    call = put_call("mail", [("a", b'"second"', second, None)], {}, "duplicate", "n")
+    call = put_call("mail", [("a", b'"second"', "second", None)], {}, "duplicate")
+    assert core.transport.send([(0, core.words(0, call))]) == [[2]]
+    assert hr.job("a") is None
+
     assert core.transport.send([(0, core.words(0, call, again=True))]) == [[2]]
-    assert [job.id for job in queue.jobs("waiting").jobs] == [second]
+    assert [job.id for job in queue.jobs("waiting").jobs] == ["second"]
 
 
 def test_first_tag_is_deleted_with_a_job_that_is_pruned_in_the_same_call(

@@ -224,6 +224,16 @@ CORRUPTIONS = [
         "job 'running'",
     ),
     Corruption(
+        "no task deletes the remembered answers",
+        lambda hr: [("ZREM", hr.core.key(0, "agenda"), "answers:")],
+        "the remembered answers are never deleted",
+    ),
+    Corruption(
+        "the remembered answers have no size",
+        lambda hr: [("HDEL", hr.core.key(0, "answers"), "")],
+        "the remembered answers are counted as too few",
+    ),
+    Corruption(
         "a job that never existed is listed as running",
         lambda hr: [("ZADD", hr.core.key(0, "running:mail"), 1, "ghost")],
         "job 'ghost'",

@@ -147,8 +147,10 @@ class RepeatingConnection:
 
 
 def repeated_words(words: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a command with the flag `again` set, if the command calls an operation."""
-    return (*words[:4], b"1", *words[5:]) if words[0] in CALLS else words
+    """Return a command marked as repeated, if the command calls an operation without a nonce."""
+    if words[0] not in CALLS or words[4].startswith(b"n"):
+        return words
+    return (*words[:4], b"60000", *words[5:])
 
 
 # twins

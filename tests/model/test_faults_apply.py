@@ -15,6 +15,7 @@ from tests.model.jobs import tag_faults as tags
 from tests.model.limits import faults as limits
 from tests.model.links import faults as links
 from tests.model.outages import faults as outages
+from tests.model.repeats import faults as repeats
 from tests.model.rights import faults as rights
 from tests.model.schedules import faults as schedules
 from tests.model.writes import faults as writes
@@ -26,6 +27,7 @@ TABLES = (
     limits.FAULTS,
     links.FAULTS,
     outages.FAULTS,
+    repeats.FAULTS,
     rights.FAULTS,
     schedules.FAULTS,
     feeds.FAULTS,

@@ -9,6 +9,7 @@ from headrace import Client
 from headrace.transport.transport import Words
 
 Content = tuple[str, Any]
+ANSWERS = ("answers", "older_answers")
 
 _READERS: dict[str, Callable[[bytes], Words]] = {
     "string": lambda key: ("GET", key),
@@ -20,29 +21,45 @@ _READERS: dict[str, Callable[[bytes], Words]] = {
 }
 
 
-def dump(client: Client) -> dict[str, Content]:
+def dump(client: Client, *, with_answers: bool = False) -> dict[str, Content]:
     """Return type and value of every key of the client's namespace, by key.
 
-    Two keys are left out: the clock, and the libraries that other tests loaded on the server.
+    Some keys are left out: the clock, the libraries that other tests loaded on the server, and,
+    unless `with_answers`, the remembered answers, whose names are random.
     """
     found: dict[str, Content] = {}
     for shard in range(client.core.shards):
-        keys = sorted(_keys(client, shard))
+        left_out = {client.core.key(shard, name).encode() for name in ("clock", "libraries")}
+        if not with_answers:
+            left_out |= {client.core.key(shard, name).encode() for name in ANSWERS}
+        keys = sorted(_keys(client, shard) - left_out)
         kinds = [kind.decode() for kind in _send(client, shard, [("TYPE", key) for key in keys])]
         reads = [_READERS[kind](key) for kind, key in zip(kinds, keys, strict=True)]
         for key, kind, value in zip(keys, kinds, _send(client, shard, reads), strict=True):
             found[key.decode(errors="backslashreplace")] = kind, _comparable(kind, value)
+        if not with_answers:
+            _leave_out_answers(found, client.core.key(shard, "agenda"))
     return found
+
+
+def _leave_out_answers(found: dict[str, Content], agenda: str) -> None:
+    """Remove the task that deletes remembered answers."""
+    _, entries = found.get(agenda, ("", []))
+    tasks = zip(entries[::2], entries[1::2], strict=True)
+    left = [word for task, due in tasks if task != b"answers:" for word in (task, due)]
+    if left:
+        found[agenda] = "zset", left
+    else:
+        found.pop(agenda, None)
 
 
 def _keys(client: Client, shard: int) -> set[bytes]:
     found: set[bytes] = set()
     prefix = client.core.key(shard, "").encode()
-    left_out = {prefix + b"clock", prefix + b"libraries"}
     cursor = b"0"
     while True:
         [(cursor, some)] = _send(client, shard, [("SCAN", cursor, "COUNT", 1000)])
-        found |= {key for key in some if key.startswith(prefix) and key not in left_out}
+        found |= {key for key in some if key.startswith(prefix)}
         if cursor == b"0":
             return found
 

@@ -23,7 +23,7 @@ from headrace.cli.output import counted, progress, show, warn
 from headrace.errors import HeadraceError, InvalidArgument, JobExists
 from headrace.operations.batches import in_batches
 from headrace.operations.core import Core
-from headrace.operations.ids import batch_of, new_id, new_nonce
+from headrace.operations.ids import batch_of, new_id
 from headrace.operations.putting import PAYLOADS, FullItem, put_call, row_of
 from headrace.options import OPTIONS, UNSET, Unset, is_given
 from headrace.transport.drive import drive
@@ -223,11 +223,11 @@ def _put(
     queue: Queue, rows: dict[int, FullItem], on_exists: str | None, most: int, counts: LineCounts
 ) -> None:
     """Put rows as put_many does, but count existing jobs and report the first refused line."""
-    nonce, numbers = new_nonce(), list(rows)
+    numbers = list(rows)
     call = in_batches(
         queue.core,
         list(rows.values()),
-        lambda part: put_call(queue.name, part, {}, on_exists, nonce),
+        lambda part: put_call(queue.name, part, {}, on_exists or ""),
         most,
         PAYLOADS,
     )

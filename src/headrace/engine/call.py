@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -40,18 +41,29 @@ pack = msgspec.msgpack.Encoder().encode
 # a call.
 @dataclass(slots=True)
 class Call(Generic[T]):
-    """A call to one operation on one shard. Creating a call does not send it."""
+    """A call to one operation on one shard. Creating a call does not send it.
+
+    The ticket is a nonce if the server remembers the answer of the call. If such a call is sent
+    again, the server returns this answer and changes nothing. So a loop that makes a call several
+    times must create the call each time.
+    """
 
     op: str
     args: tuple[Arg, ...]
     decode: Callable[[Any], T]
+    ticket: bytes = b""
+
+
+def new_nonce() -> bytes:
+    """Return a nonce for a call. The letter n distinguishes it from other tickets."""
+    return b"n" + os.urandom(8).hex().encode()
 
 
 @cache
-def _declared(op: str) -> tuple[tuple[str, ...], frozenset[str], int]:
+def _declared(op: str) -> tuple[tuple[str, ...], frozenset[str], int, bool]:
     header = source(f"ops/{op}")
     names = tuple(header.fixed)
-    return names, frozenset(names), len(header.each)
+    return names, frozenset(names), len(header.each), header.nonce == "always"
 
 
 def build(
@@ -60,17 +72,18 @@ def build(
     each: Sequence[tuple[Arg, ...]] = (),
     **args: Arg,
 ) -> Call[T]:
-    """Return a call to an operation.
+    """Return a call to an operation, with a nonce if the header of the Lua file requires a nonce.
 
     Raises TypeError if the arguments do not match the header of the Lua file.
     """
-    names, wanted, width = _declared(op)
+    names, wanted, width, has_nonce = _declared(op)
     if args.keys() != wanted:
         raise TypeError(f"{op} takes {', '.join(names)}; got {', '.join(args)}")
     fixed = tuple([args[name] for name in names])
     if each and len(each[0]) != width:
         raise TypeError(f"{op} takes {width} values for each row, not {len(each[0])}")
-    return Call(op, fixed + tuple(chain.from_iterable(each)), decode)
+    words = fixed + tuple(chain.from_iterable(each))
+    return Call(op, words, decode, new_nonce() if has_nonce else b"")
 
 
 def optional(value: bytes | str | None) -> bytes:
@@ -146,7 +159,7 @@ def each_state(ids: Sequence[str]) -> Callable[[Any], list[Answer]]:
     return decode
 
 
-_STATES = {state.encode(): state for state in STATES} | {b"DONE": "done"}
+_STATES = {state.encode(): state for state in STATES}
 
 
 def session_answer(worker: str) -> Callable[[Any], int]:

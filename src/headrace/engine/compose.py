@@ -32,6 +32,8 @@ _POSITIONS = {name: position for position, name in enumerate(FIELDS, 1)}
 _KEY = re.compile(r"\bkey\('(\w+)', ([a-z]\w*(?:\[\d+\])?)\)")
 # The chunk has other local variables, for example those of begin_call.lua.
 _LOCAL_NAMES = 170
+# The libraries that the text after the body of an operation uses.
+CLOSING_LIBRARIES = {"contact", "now", "remembered_answers"}
 
 
 def compose(libraries: LuaFiles, operations: LuaFiles) -> str:
@@ -50,7 +52,7 @@ def compose(libraries: LuaFiles, operations: LuaFiles) -> str:
     local = {name for name, _ in uses.most_common(_LOCAL_NAMES)}
 
     def qualified(text: str, imports: set[str]) -> str:
-        fields = set().union(*(exports[name] for name in imports)) - local
+        fields = set().union(*(exports.get(name, set()) for name in imports)) - local
         return _NAME_OR_STRING.sub(
             lambda found: f"lib.{found[0]}" if found[0] in fields else found[0], text
         )
@@ -72,7 +74,8 @@ def compose(libraries: LuaFiles, operations: LuaFiles) -> str:
         opening = " ".join(_opening(op, file, uses_time="now" in imports, uses_state=uses_state))
         body = qualified(_compiled(file.code), set(file.uses))
         opening = qualified(opening, {*imports, "contact"})
-        texts += [f"do {opening} -- from {file.name}", body, "end) end"]
+        closing = qualified(" ".join(_closing(op, file)), CLOSING_LIBRARIES)
+        texts += [f"do {opening} -- from {file.name}", body, f"{closing} end"]
     call = "return registered[table.remove(ARGV)](KEYS, ARGV)"
     return "\n".join([*texts, f"if not function_prefix then {call} end"])
 
@@ -99,6 +102,18 @@ def _opening(op: str, file: LuaFile, *, uses_time: bool, uses_state: bool) -> It
     """
     if file.each:
         yield file.each_text()
+    if file.nonce:
+        yield "local function run_operation()"
+    else:
+        yield from _beginning(op, file, uses_time=uses_time)
+    if uses_state and "use_state()" not in file.code:
+        yield "use_state()"
+    if file.args:
+        yield file.arguments_text()
+
+
+def _beginning(op: str, file: LuaFile, *, uses_time: bool) -> Iterator[str]:
+    """Generate the beginning of the registered function."""
     yield f"register('{op}', {{{', '.join(map(repr, file.flags))}}},"
     yield "function(KEYS, ARGV) begin_call(KEYS, ARGV)"
     if file.role == "worker":
@@ -107,10 +122,15 @@ def _opening(op: str, file: LuaFile, *, uses_time: bool, uses_state: bool) -> It
         yield "now = current_time()"
         if file.role != "observer":
             yield "note_call()"
-    if uses_state and "use_state()" not in file.code:
-        yield "use_state()"
-    if file.args:
-        yield file.arguments_text()
+
+
+def _closing(op: str, file: LuaFile) -> Iterator[str]:
+    """Generate the Lua text after the body of an operation."""
+    if file.nonce:
+        yield "end"
+        yield from _beginning(op, file, uses_time=True)
+        yield "if again then return run_once(run_operation) end return run_operation()"
+    yield "end)"
 
 
 def _compiled(code: str) -> str:

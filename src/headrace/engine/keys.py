@@ -19,6 +19,7 @@ class KeyFamily(str):
 
 # Keys that exist once per shard.
 AGENDA = "agenda"  # Sorted set: housekeeping tasks by due time.
+ANSWERS = "answers"  # Hash: remembered answers.
 CLOCK = "clock"  # String: the time that a test has set.
 CONFIG = "config"  # Hash: settings of the namespace.
 EVENTS = "events"  # Stream: the event log.
@@ -28,6 +29,7 @@ LAKES = "lakes"  # Hash: maps each lake to the last entry it has copied.
 LIBRARIES = "libraries"  # Hash: maps an unused library to when a sweep first found it unused.
 LOG = "log"  # Hash: counters of the event log.
 META = "meta"  # Hash: layout, number of shards, creation time.
+OLDER_ANSWERS = "older_answers"  # Hash: remembered answers that are deleted next.
 QUEUES = "queues"  # Sorted set: names of queues in the order of first use.
 SESSIONS = "sessions"  # Sorted set: workers by the end of their session.
 STREAMS = "streams"  # Sorted set: streams that this shard coordinates.

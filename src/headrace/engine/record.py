@@ -38,7 +38,6 @@ class Extra(msgspec.Struct, frozen=True, gc=False):
     start_by: int | None = None
     result_ttl: int | None = None
     failure: list[Any] | None = None
-    by: str = ""
     schedule: str | None = None
     key: str = ""
     throttles: list[str] = []

@@ -28,12 +28,12 @@ _ADDS = (
 )
 _CHANGES = (
     *("function|load", "function|list", "function|delete", "client|list"),
-    *("set", "mset", "renamenx", "del", "unlink", "type", "hsetnx", "hdel"),
+    *("set", "mset", "rename", "renamenx", "del", "unlink", "type", "hsetnx", "hdel"),
     *("rpush", "rpop", "lpop", "llen", "ltrim", "lindex"),
     *("zrem", "zremrangebyrank", "zunionstore", "xtrim"),
 )
 # The keys that a put writes.
-_PUT_KEYS = (keys.AGENDA, keys.EVENTS, keys.LOG, keys.QUEUES, keys.TAGS)
+_PUT_KEYS = (keys.AGENDA, keys.ANSWERS, keys.EVENTS, keys.LOG, keys.QUEUES, keys.TAGS)
 _PUT_FAMILIES = (
     *(keys.job, keys.data, keys.unique, keys.group, keys.depends, keys.dependents, keys.tag),
     *(keys.settings, keys.books, keys.waiting, keys.scheduled, keys.blocked),

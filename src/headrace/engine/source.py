@@ -1,8 +1,8 @@
 """The Lua files and their headers.
 
 The header of an operation declares its arguments (`args`, `each`), its function flags (`flags`),
-which users may call it (`role`), and the refusals that it can return (`error`). Every header
-declares the libraries that the file imports (`uses`).
+which users may call it (`role`), the refusals that it can return (`error`), and whether the server
+remembers its answers (`nonce`). Every header declares the libraries that the file imports (`uses`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import NamedTuple
 from headrace.engine.settings import lua_defaults
 
 LUA = Path(__file__).parent / "lua"
-_DECLARES = re.compile(r"^-- (args|each|flags|role|uses|error)\s{2,}(.*)", re.MULTILINE)
+_DECLARES = re.compile(r"^-- (args|each|flags|role|nonce|uses|error)\s{2,}(.*)", re.MULTILINE)
 _COMMENT = re.compile(r"^ *--.*", re.MULTILINE)
-# The first argument of a call tells whether the call is repeated.
+# The first argument of a call is its ticket; see begin_call.lua.
 _FIRST_NAMED = 2
 
 
@@ -53,6 +53,8 @@ class LuaFile(NamedTuple):
     flags: tuple[str, ...]
     # The role with the fewest permissions that may call this operation.
     role: str
+    # "always" or "sometimes" if calls have a nonce, under which the server remembers the answer.
+    nonce: str
 
     @property
     def fixed(self) -> list[str]:
@@ -100,7 +102,8 @@ def source(name: str, text: str | None = None) -> LuaFile:
     args, each = ([Argument(*word.split(":")) for word in header[key]] for key in ("args", "each"))
     uses, errors, flags = (header[key] for key in ("uses", "error", "flags"))
     role = "observer" if "no-writes" in flags else "".join(header["role"]) or "worker"
-    return LuaFile(path, text, _COMMENT.sub("", text), args, each, uses, errors, flags, role)
+    nonce = "".join(header["nonce"])
+    return LuaFile(path, text, _COMMENT.sub("", text), args, each, uses, errors, flags, role, nonce)
 
 
 def operations() -> list[str]:

@@ -16,7 +16,7 @@ from headrace.errors import FeedNotFound, InvalidArgument, ServerUnavailable
 from headrace.feeds.values import FeedCounts, FeedSettings
 from headrace.operations.batches import Row, chunks, cut
 from headrace.operations.core import Core
-from headrace.operations.ids import new_ids, new_nonce
+from headrace.operations.ids import new_ids
 from headrace.operations.paging import first_names
 from headrace.operations.protocols import ClientLike, FeedLike
 from headrace.operations.putting import PAYLOADS, encoded
@@ -68,7 +68,6 @@ def make(
         feed_answer(name),
         feed=check_feed(core, name),
         kind=kind,
-        nonce=new_nonce(),
         instance=core.instance,
         open=int(open_existing),
         **_config(core, kind, max_length, about),
@@ -112,14 +111,14 @@ def configure(
 
         news.configure(max_length=1000, about="what is new")
     """
-    kind, nonce, instance = kind_of(feed), new_nonce(), feed.core.instance
+    kind, instance = kind_of(feed), feed.core.instance
     config = _config(feed.core, kind, max_length, about)
-    while not (
-        yield from ask_feed(
-            feed, "feed_configure", kind=kind, nonce=nonce, instance=instance, **config
+    continued = finished = 0
+    while not finished:
+        finished = yield from ask_feed(
+            feed, "feed_configure", kind=kind, instance=instance, continued=continued, **config
         )
-    ):
-        pass
+        continued = 1
 
 
 def delete(feed: FeedLike) -> Operation[None]:
@@ -253,14 +252,11 @@ def publish_many(
 def _publish(
     feed: FeedLike, rows: Sequence[tuple[str, bytes]], place: FeedPlace, *, touch: bool
 ) -> Operation[None]:
-    nonce = new_nonce()
     if feed.sorted:
         where, reference = place
-        yield from ask_feed(
-            feed, "feed_insert", rows, at_place=where, reference=reference, nonce=nonce
-        )
+        yield from ask_feed(feed, "feed_insert", rows, at_place=where, reference=reference)
     else:
-        yield from ask_feed(feed, "feed_publish", rows, touch=int(touch), nonce=nonce)
+        yield from ask_feed(feed, "feed_publish", rows, touch=int(touch))
 
 
 def _new_ids(feed: FeedLike, count: int) -> Operation[list[str]]:

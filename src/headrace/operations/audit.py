@@ -36,10 +36,11 @@ LINKS_PER_CALL = 100
 def audit(client: ClientLike) -> Operation[Audit]:
     """Compare the counters of every queue with the jobs of that queue, and return the differences.
 
-    The audit also checks records, leases, links between jobs, unique values and tags, and compares
-    the jobs with the event log. The log shows which jobs a server has lost, even if it has lost
-    their queue too. A server that has lost its whole log too cannot be checked. A change made
-    during the audit can look like a problem, so run the audit again before you repair anything.
+    The audit also checks records, leases, links between jobs, unique values, tags and the answers
+    that the server remembers for repeated calls. It compares the jobs with the event log. The log
+    shows which jobs a server has lost, even if it has lost their queue too. A server that has lost
+    its whole log too cannot be checked. A change made during the audit can look like a problem, so
+    run the audit again before you repair anything.
 
     Raises ServerUnavailable if the server does not answer.
 
@@ -63,6 +64,7 @@ def audit(client: ClientLike) -> Operation[Audit]:
         problems += yield from _audit_log(core, shard, faulty)
         problems += imbalances
         problems += yield from audit_tags(core, shard)
+        problems += yield from _audit_answers(core, shard)
     return Audit(len(names), jobs, problems)
 
 
@@ -226,6 +228,11 @@ def audit_tags(core: Core, shard: int) -> Operation[list[str]]:
     for name in chain.from_iterable((yield from all_pages(read, size=PAGE))):
         problems += yield from _audit_tag(core, shard, name)
     return problems
+
+
+def _audit_answers(core: Core, shard: int) -> Operation[list[str]]:
+    _, *problems = yield from ask_one(core, shard, build("audit_answers", list))
+    return [f"the remembered answers {problem.decode()}" for problem in problems]
 
 
 def _audit_tag(core: Core, shard: int, name: str) -> Operation[list[str]]:

@@ -18,6 +18,8 @@ from headrace.operations.held_leases import HeldLeases
 # If a server refuses to load functions, the client runs scripts for this many seconds. After that
 # time, the client tries functions again.
 SCRIPTS_FOR = 60.0
+# The largest age of the first attempt of a repeated call, in seconds.
+LONGEST_RETRY = 10.0**9
 
 
 class Core:
@@ -87,18 +89,28 @@ class Core:
     def words(self, shard: int, call: Call[Any], *, again: bool = False) -> tuple[Any, ...]:
         """Return the Redis command that makes a call on a shard.
 
-        `again` tells the server that an earlier attempt of this call may have been carried out.
+        `again` tells the server that an earlier attempt of this call may have been carried out. The
+        server recognizes a call that has a ticket in any case.
         """
         operation = self.library.operations[call.op]
-        key, repeated = self._prefixes[shard], b"1" if again else b"0"
+        key = self._prefixes[shard]
+        ticket = call.ticket or (self._repeated() if again else b"0")
         if self._scripts_until and time.monotonic() < self._scripts_until:
             word, sha = (
                 b"EVALSHA_RO" if operation.script.read_only else b"EVALSHA",
                 operation.script.sha,
             )
-            return (word, sha, b"1", key, repeated, *call.args, call.op)
+            return (word, sha, b"1", key, ticket, *call.args, call.op)
         word = b"FCALL_RO" if operation.script.read_only else b"FCALL"
-        return (word, operation.function, b"1", key, repeated, *call.args)
+        return (word, operation.function, b"1", key, ticket, *call.args)
+
+    def _repeated(self) -> bytes:
+        """Return the ticket of a repeated call: the most milliseconds since the first attempt.
+
+        The last attempt begins within `retry_for`. The server may carry out each attempt late.
+        """
+        seconds = min(self.retry_for + 2 * self.timeout, LONGEST_RETRY)
+        return str(int(1000 * seconds) + 1).encode()
 
     def use_scripts(self) -> None:
         """Run the library as a script for SCRIPTS_FOR seconds, after a server refused functions."""

@@ -17,7 +17,6 @@ from headrace.operations.ids import (
     MOST_LINKS,
     check_together,
     new_id,
-    new_nonce,
     parents_of,
     spare_id,
 )
@@ -169,7 +168,7 @@ def chain(
             f"a chain may have at most {MOST_LINKS} dependencies; let a step depend on one job "
             "that waits for a group (group.then)"
         )
-    call = put_call(every[0][0], rows, shared, "move", new_nonce())
+    call = put_call(every[0][0], rows, shared, "move")
     request = ask_one(core, core.shard_of(rows[0][0]), call)
     answers = yield from confirmed(core, None, request)
     for answer in answers:

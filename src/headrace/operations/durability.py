@@ -5,7 +5,7 @@ WAITAOF or WAIT follows the call on the same connection, in the same round trip.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import NoPermissionError
@@ -22,8 +22,8 @@ T = TypeVar("T")
 
 # The operations whose effect is confirmed: puts, and outcomes of jobs.
 CONFIRMED = ("put", "complete", "fail", "release")
-# The index of the flag `again` in a command that Core.words returns.
-AGAIN = 4
+# The index of the ticket in a command that Core.words returns.
+TICKET = 4
 # The share of the client's `timeout` for which the server may wait for a confirmation. The rest of
 # the time is left for the reply: a server ends a wait up to 0.1 s late.
 WAITING_SHARE = 0.5
@@ -38,12 +38,12 @@ def confirmed(core: Core, durability: Durability | None, operation: Operation[T]
     if not wanted:
         return (yield from operation)
     yield from require_support(core, wanted)
-    shortfall = ""
+    shortfall, sent = "", set[bytes]()
     try:
         effect = next(operation)
         while True:
             if isinstance(effect, Send) and not shortfall:
-                replies, shortfall = yield from _send(core, wanted, effect.commands)
+                replies, shortfall = yield from _send(core, wanted, effect.commands, sent)
                 effect = operation.send(replies)
             else:
                 effect = operation.send((yield effect))
@@ -73,18 +73,21 @@ def _wait(wanted: Durability, ms: int) -> Words:
 
 
 def _send(
-    core: Core, wanted: Durability, commands: list[Command]
+    core: Core, wanted: Durability, commands: list[Command], sent: set[bytes]
 ) -> Operation[tuple[list[Any], str]]:
     """Send commands, then one WAIT or WAITAOF for each shard.
 
     Return the replies of the commands, and a text that says why they are not confirmed ("" if they
     are).
 
+    `sent` has the tickets of the calls that the operation has sent before.
     If the connection broke or a replica was promoted during a wait, the replies of the shard become
     errors. The client then repeats the calls, on the new primary if there is one.
     """
     calls = {at: shard for at, (shard, words) in enumerate(commands) if _is_confirmed(core, words)}
-    repeated = {shard for at, shard in calls.items() if commands[at][1][AGAIN] == b"1"}
+    tickets = {at: cast(bytes, commands[at][1][TICKET]) for at in calls}
+    repeated = {calls[at] for at, ticket in tickets.items() if _is_repeated(ticket, sent)}
+    sent.update(tickets.values())
     shards = list(dict.fromkeys(calls.values()))
     ms = max(1, int(core.timeout * WAITING_SHARE * 1000))
     touches: list[Command] = [(shard, _touch(core, shard)) for shard in repeated]
@@ -104,6 +107,11 @@ def _send(
         else:
             replies[at] = RedisConnectionError(str(answer))
     return replies, shortfall
+
+
+def _is_repeated(ticket: bytes, sent: set[bytes]) -> bool:
+    """Return whether an earlier attempt of a call may have been carried out."""
+    return ticket in sent if ticket.startswith(b"n") else ticket != b"0"
 
 
 def _touch(core: Core, shard: int) -> Words:

@@ -20,7 +20,6 @@ from headrace.engine.settings import rate_to_wire
 from headrace.errors import InvalidArgument, ServerUnavailable
 from headrace.operations.batches import chunks, in_batches
 from headrace.operations.core import Core
-from headrace.operations.ids import new_nonce
 from headrace.operations.jobs import jobs, page_of_jobs
 from headrace.operations.paging import MOST_NAMES, all_items, counts_of_names
 from headrace.operations.protocols import ClientLike
@@ -33,7 +32,6 @@ from headrace.transport.transport import Command
 STEP = 500
 NEVER = 2**53
 MOST_GROUPS = 100
-DONE = b"DONE"
 REFUSED = (b"HAS_DEPENDENTS", b"UNIQUE_TAKEN")
 
 # A failed job: its id, when it failed, and how long to delay its retry (both in milliseconds).
@@ -150,12 +148,11 @@ def retry_failed(
     """
     core = client.core
     delays = _delays(milliseconds("delay", delay), pace)
-    nonce = new_nonce()
 
     def make(rows: Sequence[FailedRow]) -> Call[list[bytes]]:
         expected = pack([(at, delay_ms) for _, at, delay_ms in rows])
         ids = [(job_id,) for job_id, _, _ in rows]
-        return build("retry", list, ids, delay=0, nonce=nonce, expected=expected)
+        return build("retry", list, ids, delay=0, expected=expected)
 
     selection = _Selection(core, failure, queue, tag, since, until, count)
     change = None if dry_run else make
@@ -329,6 +326,6 @@ def _oldest(searches: list[_Search], most: float) -> Iterator[tuple[int, str]]:
 
 
 def _add_counts(before: Bulk, rows: list[FailedRow], answers: list[bytes]) -> Bulk:
-    done = sum(answer == DONE or not is_refusal(answer) for answer in answers)
+    done = sum(not is_refusal(answer) for answer in answers)
     refused = sum(answer.startswith(REFUSED) for answer in answers)
     return Bulk(before.matched + len(rows), before.done + done, before.refused + refused)

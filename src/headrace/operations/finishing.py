@@ -18,6 +18,7 @@ from headrace.engine.call import (
     has_first,
     is_refusal,
     job_refusal,
+    new_nonce,
     optional,
     pack,
     packed_pair,
@@ -38,7 +39,7 @@ from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
 from headrace.operations.durability import confirmed
-from headrace.operations.ids import batch_of, new_nonce, parents_of
+from headrace.operations.ids import batch_of, parents_of
 from headrace.operations.lease_watch import while_finishing
 from headrace.operations.protocols import ClientLike, LeaseLike
 from headrace.operations.putting import job_payload, payload_for
@@ -250,7 +251,7 @@ def complete_call(
             "depends_on= needs next=: only a job that moves to another queue can be blocked"
         )
     ids = [str(row[0]) for row in rows]
-    return build(
+    call = build(
         "complete",
         each_state(ids),
         rows,
@@ -258,6 +259,11 @@ def complete_call(
         delay=delay_ms,
         parents=b"" if depends_on is None else pack(parents_of(core, ids, depends_on)),
     )
+    # The record of a complete job contains the token of its last lease. This token shows that the
+    # call took effect, so only other calls need a nonce.
+    if next_queue is not None or (rows and rows[0][1] == OPERATOR):
+        call.ticket = new_nonce()
+    return call
 
 
 # Fail.
@@ -492,7 +498,7 @@ def log(lease: LeaseLike, line: str) -> Operation[None]:
         lease.log("sent 400 of 1000 letters")
     """
     text_line = free_text("line", line, lease.core.limits.message)
-    yield from _report(lease, "log", line=text_line, keep=LOG_LINES, nonce=new_nonce())
+    yield from _report(lease, "log", line=text_line, keep=LOG_LINES)
 
 
 def _report(lease: LeaseLike, op: str, **args: Any) -> Operation[None]:

@@ -48,11 +48,6 @@ def _letters(count: int) -> str:
     return b2a_base64(os.urandom(count), newline=False).translate(_PLAIN).decode()
 
 
-def new_nonce() -> str:
-    """Return a nonce. A script recognizes a repeated call by the nonce."""
-    return os.urandom(6).hex()
-
-
 def settled_id(
     core: Core, given: str | None, options: dict[str, Any], new: str | None = None
 ) -> str:
@@ -124,9 +119,13 @@ def spare_id(core: Core, name: str) -> str:
     same shard.
     """
     longest = core.limits.name
-    nonce = new_nonce()
-    start = name.encode()[: longest - len(nonce) - 1].decode(errors="ignore")
-    spare = id_on_same_shard(name, nonce)
+    suffix = _suffix()
+    start = name.encode()[: longest - len(suffix) - 1].decode(errors="ignore")
+    spare = id_on_same_shard(name, suffix)
     while len(spare.encode()) > longest or core.shard_of(spare) != core.shard_of(name):
-        spare = f"{start}~{new_nonce()}"
+        spare = f"{start}~{_suffix()}"
     return spare
+
+
+def _suffix() -> str:
+    return os.urandom(6).hex()

@@ -32,7 +32,6 @@ from headrace.errors import (
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
 from headrace.operations.finishing import sole
-from headrace.operations.ids import new_nonce
 from headrace.operations.paging import ids_of_page
 from headrace.operations.popping import SAFETY_POLL
 from headrace.operations.protocols import ClientLike, QueueLike
@@ -179,7 +178,7 @@ def requeue(
 
 def _requeue_calls(queue: str, delay: Span, state: str = "") -> MakeCall:
     delay_ms = milliseconds("delay", delay)
-    return state_calls("requeue", queue=queue, delay=delay_ms, nonce=new_nonce(), state=state)
+    return state_calls("requeue", queue=queue, delay=delay_ms, state=state)
 
 
 def prioritise(client: ClientLike, job_id: str, priority: float) -> Operation[str]:
@@ -229,7 +228,7 @@ def retry(
         found = yield from page_of_jobs(client, keys.failures, failure, bounds, newest_first=False)
         ids = tuple(one.id for one in found.jobs)
     delay_ms = milliseconds("delay", delay)
-    make = state_calls("retry", delay=delay_ms, nonce=new_nonce(), expected=b"")
+    make = state_calls("retry", delay=delay_ms, expected=b"")
     if target is not None:
         make = _requeue_calls(target, delay, "failed")
     return (yield from in_batches(core, checked_rows(core, ids), make))

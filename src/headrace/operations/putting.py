@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, Unpack
 
 from headrace.codecs.codec import Codec, bound, digest_of
-from headrace.engine.call import Call, is_refusal, job_refusal, packed
+from headrace.engine.call import Call, is_refusal, job_refusal, new_nonce, packed
 from headrace.engine.check import Limits, listed, text
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.operations.batches import in_batches
@@ -17,7 +17,6 @@ from headrace.operations.ids import (
     batch_of,
     new_id,
     new_ids,
-    new_nonce,
     ready,
     settled_id,
     spare_id,
@@ -129,7 +128,7 @@ def _put_checked(
     item: Item = (job_id, payload)
     if given_id is not None:
         item = (job_id, payload, spare_id(core, job_id), None)
-    call = put_call(queue.name, [item], ready(checked), on_exists, new_nonce())
+    call = put_call(queue.name, [item], ready(checked), on_exists or "")
     [answer] = yield from ask_one(core, core.shard_of(job_id), call)
     if isinstance(answer, HeadraceError):
         raise answer
@@ -198,11 +197,11 @@ def put_many(
     rows, named = _rows(queue, items, shared, on_exists, unique=unique)
     if named:
         check_order(rows, shared)
-    nonce = new_nonce() if named else ""
+    policy = on_exists or "" if named else None
     request = in_batches(
         core,
         rows,
-        lambda part: put_call(queue.name, part, shared, on_exists, nonce),
+        lambda part: put_call(queue.name, part, shared, policy),
         batch_of(core, max(len(parents_of_row(row, shared)) for row in rows)) if rows else None,
         PAYLOADS,
     )
@@ -293,11 +292,10 @@ def put_call(
     items: Sequence[Item],
     options: dict[str, Any],
     on_exists: str | None = None,
-    nonce: str = "",
 ) -> Call[list[str | HeadraceError]]:
     """Return a call of the operation `put` for jobs of one shard.
 
-    The nonce may be empty if the ids of all jobs are new.
+    `on_exists` is None if the ids of all jobs are new, and empty for the policy of the queue.
     """
 
     def decode(answers: Any) -> list[str | HeadraceError]:
@@ -306,12 +304,13 @@ def put_call(
         return [_made(item, answer) for item, answer in zip(items, answers, strict=True)]
 
     rows: Sequence[Sequence[Any]] = items
-    if nonce:
-        options = {**options, "nonce": nonce, "on_exists": on_exists}
+    if on_exists is not None:
+        options = {**options, "on_exists": on_exists}
     if max(map(len, items)) > 2:
         options = {**options, "others": [spare_and_options(item) for item in items]}
         rows = [item[:2] for item in items]
-    return Call("put", (queue, packed(options), *chain.from_iterable(rows)), decode)
+    nonce = b"" if on_exists is None else new_nonce()
+    return Call("put", (queue, packed(options), *chain.from_iterable(rows)), decode, nonce)
 
 
 def spare_and_options(item: Item) -> tuple[str, dict[str, Any] | None]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.engine import keys
-from headrace.engine.call import build, optional, queue_answer
+from headrace.engine.call import Call, build, optional, queue_answer
 from headrace.engine.check import choice, page, text
 from headrace.engine.settings import PROFILES, SETTINGS, Value, default, from_wire, known, to_wire
 from headrace.errors import InvalidArgument, QueueNotFound
@@ -190,17 +190,20 @@ def delete(queue: QueueLike) -> Operation[None]:
         queue.delete()
     """
     core = queue.core
-    call = build("delete_queue", queue_answer(queue.name), queue=queue.name, at_most=DELETE_AT_MOST)
     found = False
     for shard in range(core.shards):
         try:
-            while not (yield from ask_one(core, shard, call)):
+            while not (yield from ask_one(core, shard, _delete_call(queue.name))):
                 found = True
             found = True
         except QueueNotFound:
             continue
     if not found:
         raise QueueNotFound(queue.name)
+
+
+def _delete_call(name: str) -> Call[int]:
+    return build("delete_queue", queue_answer(name), queue=name, at_most=DELETE_AT_MOST)
 
 
 # Settings of the namespace.

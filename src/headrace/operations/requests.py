@@ -55,6 +55,7 @@ NO_PERMISSION = re.compile("ACL failure in script|user executing the script can'
 FUNCTION_REFUSED = re.compile(r"(?i)'fcall|used memory > 'maxmemory'\.?$")
 # Matches the error of a user who may run neither functions nor scripts that may write.
 MAY_ONLY_READ = re.compile("(?i)'evalsha'")
+UNFINISHED = b"UNFINISHED"
 FIRST_PAUSE = 0.02
 LONGEST_PAUSE = 1.0
 
@@ -216,8 +217,17 @@ def _recover(
             for shard, call in [calls[i]]
         ]
         for i, reply in zip(repeated, (yield Send(commands)), strict=True):
-            replies[i] = reply
+            replies[i] = yield from _finished(core, calls[i], reply)
     return replies
+
+
+def _finished(core: Core, placed_call: tuple[int, Call[Any]], reply: Any) -> Operation[Any]:
+    """Repeat a call that searches for the effect of its first attempt in several steps."""
+    shard, call = placed_call
+    while isinstance(reply, list) and reply[:1] == [UNFINISHED]:
+        step = Call(call.op, call.args, call.decode, reply[1])
+        [reply] = yield Send([(shard, core.words(shard, step))])
+    return reply
 
 
 def _raise_refusal(

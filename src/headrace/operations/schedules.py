@@ -11,7 +11,7 @@ import msgspec
 
 from headrace.codecs.codec import Codec
 from headrace.engine import keys
-from headrace.engine.call import Call, build, is_refusal, optional, pack, packed
+from headrace.engine.call import Call, build, is_refusal, new_nonce, optional, pack, packed
 from headrace.engine.check import Span, milliseconds, page, text, whole
 from headrace.engine.cron import offsets, parse, zone_of
 from headrace.engine.shard import id_prefix_on_shard
@@ -19,7 +19,7 @@ from headrace.engine.timestamps import moment
 from headrace.errors import InvalidArgument, ScheduleNotFound
 from headrace.operations.batches import Row, in_batches
 from headrace.operations.core import Core
-from headrace.operations.ids import new_nonce, settled_id
+from headrace.operations.ids import settled_id
 from headrace.operations.jobs import checked_rows
 from headrace.operations.paging import ids_of_page
 from headrace.operations.protocols import ClientLike, QueueLike
@@ -292,7 +292,7 @@ def _write(
         list(fields.items()),
         id=schedule_id,
         queue=queue,
-        nonce=new_nonce(),
+        version=new_nonce(),
         seen=optional(seen),
         delay=delay,
         import_name=optional(import_name),

@@ -41,16 +41,11 @@ def _start_on(core: Core, shard: int, worker: str, token: str, ttl_ms: int) -> O
 
     If the shard still has a session with this token, the worker keeps its leases.
     """
-    call = build(
-        "session_start",
-        int,
-        worker=worker,
-        token=token,
-        ttl=ttl_ms,
-        about=f"{socket.gethostname()} pid {os.getpid()}",
-    )
-    while not (yield from ask_one(core, shard, call)):
-        pass
+    about = f"{socket.gethostname()} pid {os.getpid()}"
+    started = 0
+    while not started:
+        call = build("session_start", int, worker=worker, token=token, ttl=ttl_ms, about=about)
+        started = yield from ask_one(core, shard, call)
 
 
 def _renewal(worker: str, token: str) -> Call[int | None]:
@@ -183,14 +178,17 @@ def end_by_name(client: ClientLike, worker: str) -> Operation[None]:
     yield from _end(client.core, worker, "")
 
 
+def _end_call(worker: str, token: str) -> Call[int]:
+    return build("session_end", session_answer(worker), worker=worker, token=token)
+
+
 def _end(core: Any, worker: str, token: str) -> Operation[None]:
     """End a session on every shard, also if one of the shards is unreachable."""
-    call = build("session_end", session_answer(worker), worker=worker, token=token)
     unreachable: ServerUnavailable | None = None
     ended = 0
     for shard in range(core.shards):
         try:
-            while not (yield from ask_one(core, shard, call)):
+            while not (yield from ask_one(core, shard, _end_call(worker, token))):
                 pass
             ended += 1
         except SessionEnded:

@@ -25,8 +25,7 @@ async def test_a_completion_happens_once(
     [lease] = await got(queue.pop("w"))
     way.lose(mark(calm, "complete"), moment)
 
-    kept = profile == "job" or moment == "before the request"
-    assert await got(lease.complete()) == ("complete" if kept else "done")
+    assert await got(lease.complete()) == "complete"
 
     assert way.cuts == 1
     assert happened(calm) == ["put", "popped", "completed"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -219,3 +220,29 @@ async def test_fifo_job_is_lost_with_the_answer(hr: Any, calm: Client, way: Way)
 
     assert happened(calm) == ["put", "put", *["popped", "completed"] * 2]
     assert [event.worker for event in calm.events() if event.kind == "popped"] == ["w", "w"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "lease"), [("manual", None), ("job", None), ("job", 30), ("job", math.inf)]
+)
+async def test_lost_pop_finds_its_jobs_among_many_running_jobs(
+    hr: Any, calm: Client, way: Way, profile: str, lease: float | None
+) -> None:
+    queue = calm.queue("mail")
+    queue.configure(profile)
+    calm.session("w", ttl=None)
+    calm.session("other", ttl=None)
+    ids = queue.put_many(range(11_040))
+
+    def pop_many(worker: str) -> list[str]:
+        return [one.id for _ in range(11) for one in queue.pop(worker, count=500, lease=lease)]
+
+    pop_many("other")
+    way.lose(mark(calm, "pop"), "before the answer", meanwhile=lambda: print(len(pop_many("w"))))
+
+    leases = await got(hr.queue("mail").pop("w", count=40, lease=lease))
+
+    assert way.cuts == 1
+    assert [one.id for one in leases] == ids[5500:5540]
+    assert queue.counts().running == 11_040
+    assert await got(hr.leases.complete(leases)) == ["complete"] * 40

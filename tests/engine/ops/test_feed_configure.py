@@ -52,7 +52,7 @@ def test_smaller_limit_evicts_at_once_with_events(hr: Client, url: str) -> None:
     assert [parts[5] for parts in told[1:]] == [b"0", b"1", b"2"]
 
 
-def configure(hr: Client, nonce: str, max_length: int) -> Any:
+def configure(hr: Client, max_length: int, *, continued: bool) -> Any:
     call: Call[Any] = build(
         "feed_configure",
         lambda reply: reply,
@@ -60,8 +60,8 @@ def configure(hr: Client, nonce: str, max_length: int) -> Any:
         kind="plain",
         max_length=max_length,
         about="",
-        nonce=nonce,
         instance="i",
+        continued=int(continued),
     )
     return drive(hr.core.transport, ask_one(hr.core, 0, call))
 
@@ -70,10 +70,10 @@ def test_many_are_evicted_in_steps(hr: Client) -> None:
     news = hr.feeds.create("news")
     news.publish_many({str(number): 0 for number in range(2 * EVICTED_AT_ONCE + 10)})
 
-    assert configure(hr, "one", 5) == 0
+    assert configure(hr, 5, continued=False) == 0
     assert news.length() == EVICTED_AT_ONCE + 10
-    assert configure(hr, "one", 5) == 0
-    assert configure(hr, "one", 5) == 1
+    assert configure(hr, 5, continued=True) == 0
+    assert configure(hr, 5, continued=True) == 1
 
     assert news.length() == 5
     kinds = [event.kind for event in hr.events(count=10_000)]
@@ -85,7 +85,7 @@ def test_many_are_evicted_in_steps(hr: Client) -> None:
 def test_interrupted_eviction_is_continued_by_later_publishes(hr: Client) -> None:
     news = hr.feeds.create("news")
     news.publish_many({str(number): 0 for number in range(EVICTED_AT_ONCE + 10)})
-    assert configure(hr, "one", 5) == 0
+    assert configure(hr, 5, continued=False) == 0
     assert news.length() == 10
 
     news.publish("edited", id="1009")

@@ -256,7 +256,7 @@ def test_conflicting_change_is_refused_and_changes_nothing(hr: Client, queue: Qu
             [("every", "5")],
             id=schedule_id,
             queue="mail",
-            nonce="n",
+            version="n",
             seen="=other",
             delay=-1,
             import_name="",

@@ -88,7 +88,7 @@ def calls(hr: Client) -> dict[str, Call[Any]]:
         "unschedule": [("noon",)],
         "unused_libraries": [("headrace_0123456789ab",)],
     }
-    of_feed = {"kind": "plain", "max_length": "7", "about": "", "nonce": "n", "instance": "i"}
+    of_feed = {"kind": "plain", "max_length": "7", "about": "", "instance": "i"}
     of_session = {"worker": "bob", "token": token}
     args: dict[str, dict[str, Arg]] = {
         "cancel": {"cascade": 1, "expected": b""},
@@ -107,13 +107,13 @@ def calls(hr: Client) -> dict[str, Call[Any]]:
         "delete_queue": {"queue": "mail", "at_most": 9},
         "depend": {"parents": pack(["scheduled"]), "state": ""},
         "discard": {"transaction": "", "coordinator": 0},
-        "feed_configure": {"feed": "news", **of_feed},
+        "feed_configure": {"feed": "news", "continued": 0, **of_feed},
         "feed_delete": {"feed": "news", "instance": "i"},
-        "feed_insert": {"feed": "line", "at_place": "first", "reference": "", "nonce": "n"},
+        "feed_insert": {"feed": "line", "at_place": "first", "reference": ""},
         "feed_make": {"feed": "new", "open": 0, **of_feed},
         "feed_move": {"feed": "line", "at_place": "first", "reference": ""},
         "feed_numbers": {"feed": "line", "count": 1},
-        "feed_publish": {"feed": "news", "touch": 0, "nonce": "n"},
+        "feed_publish": {"feed": "news", "touch": 0},
         "feed_retract": {"feed": "news"},
         "finalize": {"write": "batch:published", "transaction": "published"},
         "forget_lake": {"lake": "old"},
@@ -121,7 +121,7 @@ def calls(hr: Client) -> dict[str, Call[Any]]:
         "import_items": {"import_name": "test", "feed": "news"},
         "note_worker": {"worker": "ada"},
         "import_jobs": {"import_name": "test"},
-        "log": {"id": "held", "token": OPERATOR, "line": "line", "keep": 9, "nonce": "n"},
+        "log": {"id": "held", "token": OPERATOR, "line": "line", "keep": 9},
         "mark_lake": {"lake": "new", "entry": "0-0"},
         "open_namespace": {"shards": 1, "layout": 2, "ingress_ids": "ingress-"},
         "pop": {
@@ -144,12 +144,12 @@ def calls(hr: Client) -> dict[str, Call[Any]]:
         "progress": {"id": "held", "token": OPERATOR, "share": 0.5, "note": "half"},
         "publish": {"transaction": "committed"},
         "release": {"position": "back", "delay": 0, "reason": "operator"},
-        "requeue": {"queue": "", "delay": 0, "nonce": "n", "state": ""},
-        "retry": {"delay": 0, "nonce": "n", "expected": b""},
+        "requeue": {"queue": "", "delay": 0, "state": ""},
+        "retry": {"delay": 0, "expected": b""},
         "schedule": {
             "id": "new",
             "queue": "mail",
-            "nonce": "n",
+            "version": "n",
             "seen": b"",
             "delay": 0,
             "import_name": b"",

@@ -12,15 +12,14 @@ from headrace.operations.putting import Item
 from headrace.operations.putting import put_call as put_call_of
 
 
-def call_of(op: str, each: Sequence[Any], nonce: str, args: dict[str, Any]) -> Call[Any]:
-    """Return a call that does not decode its answer; a put of only new ids needs no nonce."""
+def call_of(op: str, each: Sequence[Any], args: dict[str, Any]) -> Call[Any]:
+    """Return a call that does not decode its answer."""
     if op == "put":
-        return put_call(each, nonce, **args)
+        return put_call(each, **args)
     if op == "complete":
         each = [(job_id, token, given(result, data)) for job_id, token, result, data in each]
     header = source(f"ops/{op}")
     known = {
-        "nonce": nonce,
         "cascade": False,
         "parents": None,
         "expected": None,
@@ -38,16 +37,15 @@ def call_of(op: str, each: Sequence[Any], nonce: str, args: dict[str, Any]) -> C
 
 def put_call(
     rows: Sequence[tuple[str, str, str, dict[str, Any]]],
-    nonce: str,
     queue: str,
-    on_exists: str,
+    on_exists: str | None,
     options: dict[str, Any],
 ) -> Call[Any]:
     items: list[Item] = [
         (job_id, data.encode(), spare, own) if spare or own else (job_id, data.encode())
         for job_id, spare, data, own in rows
     ]
-    call = put_call_of(queue, items, options, on_exists or None, nonce)
+    call = put_call_of(queue, items, options, on_exists)
     return replace(call, decode=lambda reply: reply)
 
 

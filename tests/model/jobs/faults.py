@@ -72,7 +72,7 @@ ORDER = [
     Fault(
         "a replaced job is no longer first",
         "lib/replace_job",
-        "  set_extra(job, 'first', first)\n",
+        "  set_extra(job, 'first', first or nil)\n",
         "",
     ),
     Fault(
@@ -201,7 +201,6 @@ LEASES = [
         "or policy == 'replace' and job.state == 'running'",
         "",
     ),
-    Fault("a repeated put takes effect twice", "lib/put_existing_id", "== put_nonce", "== 'nonce'"),
     Fault(
         "a lease check accepts the token of a former holder",
         "ops/check_leases",
@@ -501,8 +500,8 @@ NOTICES = [
     Fault(
         "a put that arrives late takes the job from its holder",
         "lib/put_general",
-        "elseif job and put_nonce == '' then",
-        "elseif nil then",
+        "if has_new_ids and (job or was_created(id)) then",
+        "if nil then",
     ),
     Fault("a plain put does not store the priority", "lib/plain_put", "options.priority or 0", "0"),
     Fault(

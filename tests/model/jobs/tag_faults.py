@@ -117,12 +117,6 @@ TAG_FAULTS = [
         "",
     ),
     Fault(
-        "a repeated replacement happens twice",
-        "lib/put_taken_unique_value",
-        "== put_nonce",
-        "== 'nonce'",
-    ),
-    Fault(
         "a put replaces a job although on_exists is not replace",
         "lib/put_taken_unique_value",
         "~= 'replace'",
@@ -148,13 +142,13 @@ TAG_FAULTS = [
     Fault(
         "a pruned job without a result stays listed under its tags",
         "lib/completed_jobs",
-        "delete_records(leaving)",
+        "delete_records(leaving, newest)",
         "for _, id in ipairs(leaving) do delete_record(id) end",
     ),
     Fault(
         "a job kept for its result stays listed under its tags after its queue is deleted",
         "ops/delete_queue",
-        "delete_records(alone)",
+        "delete_records(alone, math.huge)",
         "for _, id in ipairs(alone) do delete_record(id) end",
     ),
     Fault("a new tag writes no event", "lib/tags", "emit(", "local _ = (function() end)("),

@@ -107,7 +107,7 @@ FAULTS = [
     Fault(
         "a heartbeat does not renew the deadlines at the gates",
         "ops/heartbeat",
-        "renew_gates(job, deadline)",
+        "renew_gates(job, score)",
         "refresh_lanes()",
     ),
     Fault(

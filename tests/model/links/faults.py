@@ -242,7 +242,6 @@ CALLS = [
         "not parents or",
         "parents or",
     ),
-    Fault("a repeated undepend is refused", "ops/undepend", "and not again and", "and"),
 ]
 
 AUDIT = [

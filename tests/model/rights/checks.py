@@ -41,7 +41,7 @@ def put(
     items: list[Any] = [(job_id, data) for job_id in ids]
     if others:
         items = [(*item, *other) for item, other in zip(items, others, strict=True)]
-    return replace(put_call("mail", items, options, on_exists, "n"), decode=unchanged)
+    return replace(put_call("mail", items, options, on_exists), decode=unchanged)
 
 
 # puts of a producer have the effect of puts of a worker

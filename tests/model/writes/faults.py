@@ -100,7 +100,12 @@ WRITE_FAULTS = [
         "or 1000 * RECORDS_FOR",
     ),
     Fault("skipped rows are counted as made", "lib/staged_chunks", "or 'skipped'", "or 'made'"),
-    Fault("options of rows are lost", "lib/staged_chunks", "data, own, '')", "data, nil, '')"),
+    Fault(
+        "options of rows are lost",
+        "lib/staged_chunks",
+        "create_job(queue, id, data, own)",
+        "create_job(queue, id, data)",
+    ),
     Fault("the policy of a write is ignored", "lib/staged_chunks", "put_policy = policy", ""),
     Fault("payloads are cut wrong", "lib/staged_chunks", "at + length)", "at + length + 1)"),
     Fault(

@@ -1,12 +1,16 @@
 -- begin_call: the variables of every call, and the functions that the composer uses in operations. The composer puts
 -- this file before all other files.
 
-local lib, shard, call_arguments, again, now, redis_call, use_state = {}
+local lib, shard, call_arguments, call_ticket, again, now, redis_call, use_state = {}
 
--- Each call runs this function before the body of its operation.
+-- Each call runs this function before the body of its operation. The ticket of a first call is '0'. The ticket of a
+-- repeated call is the largest number of milliseconds that may have passed since the first call, or the ticket in the
+-- reply to an unfinished call. If the server remembers the answer of the call, the ticket is a nonce, which begins
+-- with the letter n.
 local function begin_call(keys, arguments)
   -- The server defines redis.call only while a function runs.
-  call_arguments, again, redis_call = arguments, arguments[1] == '1', redis.call
+  call_arguments, call_ticket, redis_call = arguments, arguments[1], redis.call
+  again = call_ticket ~= '0'
   if keys[1] ~= shard then
     shard = keys[1]
     lib.set_keys()

@@ -40,7 +40,7 @@ def _fail(hr: Client, clock: Clock) -> None:
 def _expects_what_failed(hr: Client, clock: Clock) -> None:
     """Assert that a job which failed again since it was read is not retried and not cancelled."""
     then = round(clock.now.timestamp() * 1000) - 1
-    retry = build("retry", list, [("e",)], delay=0, nonce="n", expected=pack([(then, 0)]))
+    retry = build("retry", list, [("e",)], delay=0, expected=pack([(then, 0)]))
     cancel = build("cancel", list, [("e",)], cascade=0, expected=pack([then]))
     for call in (retry, cancel):
         assert hr.core.transport.send([(0, hr.core.words(0, call))]) == [[b"WRONG_STATE failed"]]

@@ -2,7 +2,7 @@
 -- the job that are stored under other keys. The time in the reply is the end of a running job's lease, or
 -- the due time of a scheduled job.
 --
--- uses   keys job_records set_members sorted_sets dependency_policies job_packing kept_jobs
+-- uses   keys job_records set_members sorted_sets endless_leases dependency_policies job_packing kept_jobs
 
 local LINKS_SHOWN = 1000
 
@@ -25,6 +25,9 @@ local function describe_job(id)
     return false
   end
   local moment = redis.call('ZSCORE', key(job.state, job.queue), job_member(job))
+  if moment and job.state == 'running' and end_of_lease(moment) == math.huge then
+    moment = 'inf'
+  end
   return {
     id, packed_job(job), job.data == false and payload(job) or '', moment or '',
     redis.call('HMGET', key('notes', id), 'progress', 'note', 'error'),

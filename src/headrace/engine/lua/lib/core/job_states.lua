@@ -1,7 +1,7 @@
 -- job_states: move jobs from one state to another and update the books. Only
 -- these functions and the short paths change the state of a job.
 --
--- uses   lanes keys now settings job_records sorted_sets books notices lane_access set_members tags
+-- uses   lanes keys now settings job_records remembered_answers sorted_sets books notices lane_access set_members tags
 -- uses   links
 
 local known_sessions
@@ -76,6 +76,7 @@ local function reorder_waiting(job)
 end
 
 local function delete_job(job)
+  keep_proofs(job)
   if extra(job, 'start_by') then
     zset_remove(AGENDA, 'start:' .. job.id)
   end

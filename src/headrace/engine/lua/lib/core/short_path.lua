@@ -1,7 +1,7 @@
 -- short_path: share code between the short paths of put, pop and complete. A short path makes the same changes
 -- as the general path, in straight-line code.
 --
--- uses   keys now events
+-- uses   keys now events endless_leases
 
 -- Append the event of a put. A payload of more than `largest` bytes is left out.
 local function add_put_event(queue, id, data, priority, largest, more)
@@ -26,7 +26,7 @@ local function end_short_path(queue, changed_lane, is_crowded)
 end
 
 local function first_score(where)
-  return tonumber(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2] or math.huge)
+  return end_of_lease(redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')[2])
 end
 
 -- Return the time of the earliest work that a pop does before it hands out jobs: expired sessions and leases, due

@@ -2,7 +2,7 @@
 -- does no housekeeping, so a refused call changes nothing at all.
 --
 -- uses   job_records sorted_sets books tags events notices job_finished run_agenda completed_jobs
--- uses   observations failures lanes update_dependents
+-- uses   observations failures lanes update_dependents remembered_answers
 
 local function follow_finished()
   if finished_parents or unlocking then
@@ -33,6 +33,9 @@ local function write_back(reply)
   write_books()
   if tag_counts then
     write_tags()
+  end
+  if proofs then
+    remember(proofs)
   end
   if number ~= first_number then
     write_log_end()

@@ -5,13 +5,13 @@
 -- uses   keys
 
 local feed_key, feed_life, feed_most
-local feed_by, feed_number, feed_published = '', 0, 0
+local feed_number, feed_published = 0, 0
 
 local function open_feed(feed, kind)
   feed_key = key('feed', feed)
-  local actual_kind, life, max_length, by, number, published = unpack(redis.call(
-    'HMGET', feed_key, 'kind', 'life', 'max_length', 'by', 'number', 'published'))
-  feed_life, feed_most, feed_by = life, tonumber(max_length or ''), by or ''
+  local actual_kind, life, max_length, number, published = unpack(redis.call(
+    'HMGET', feed_key, 'kind', 'life', 'max_length', 'number', 'published'))
+  feed_life, feed_most = life, tonumber(max_length or '')
   feed_number, feed_published = tonumber(number or 0), tonumber(published or 0)
   return actual_kind and (not kind or kind == actual_kind)
 end

@@ -58,7 +58,7 @@ local function feed_write_back(reply)
     return reply
   end
   if feed_key then
-    redis.call('HSET', feed_key, 'number', feed_number, 'published', feed_published, 'by', feed_by)
+    redis.call('HSET', feed_key, 'number', feed_number, 'published', feed_published)
   end
   redis.call('HSET', LOG, 'number', number, 'stamp', stamp, 'changes', changes)
   local trim_due = log_needs_trim(first_number, number)

@@ -1,7 +1,7 @@
 -- complete_general: complete jobs through the general path. This path handles results, new data, a next
 -- queue, several queues or workers, queues that keep no jobs, refusals and repeated calls.
 --
--- uses   job_records check_lease notices write_back now events job_states observations completed_jobs
+-- uses   job_records remembered_answers check_lease notices write_back now events job_states observations completed_jobs
 -- uses   job_finished find_cycle change_queue
 
 local function complete_job(job, given, next_queue, delay, parents)
@@ -31,7 +31,8 @@ local function complete_general(next_queue, delay, parents, each)
   read_jobs(ids_of(each))
   local answers = {}
   for id, token, given in each() do
-    local job, refusal, done = check_lease(id, token)
+    local job, refusal = check_lease(id, token)
+    local state = not job and was_completed(id, token, loaded_jobs[id]) and 'complete'
     if job and parents then
       refusal = find_cycle(id, extra(job, 'group'), parents)
     end
@@ -39,9 +40,9 @@ local function complete_general(next_queue, delay, parents, each)
       if token == '' then
         notify_worker(job, 'lost')
       end
-      done = complete_job(job, given, next_queue, delay, parents)
+      state = complete_job(job, given, next_queue, delay, parents)
     end
-    answers[#answers + 1] = done or refusal
+    answers[#answers + 1] = state or refusal
   end
   return write_back(answers)
 end

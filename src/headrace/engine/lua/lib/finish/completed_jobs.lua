@@ -1,16 +1,17 @@
 -- completed_jobs: keep completed jobs as long as the settings of their queue require, and delete the
 -- oldest completed jobs that exceed the queue's limits on number and age.
 --
--- uses   keys now settings sorted_sets books job_records tags job_states results work_budget
+-- uses   keys now settings sorted_sets books job_records remembered_answers tags job_states results work_budget
 
--- Delete jobs by id. The records of the jobs are read only if any tags exist, because the tags of deleted
--- jobs must be removed.
-local function delete_records(ids)
-  if #ids > 0 and any_tags() then
+-- Delete jobs by id. `newest` is the time when the last of them was completed. The records of the jobs are read
+-- only if they may be needed: to remove the tags of the jobs, or to keep the proof of a recent completion.
+local function delete_records(ids, newest)
+  if #ids > 0 and (any_tags() or newest > now - REMEMBERED_MS) then
     read_jobs(ids)
     for _, id in ipairs(ids) do
       local job = read_job(id)
       if job then
+        keep_proofs(job)
         set_tags(job, {})
       end
     end
@@ -24,6 +25,7 @@ local RETAIN_AT_MOST = 500
 
 local function prune_jobs(queue, ids)
   local leaving = {}
+  local newest = ids[1] and tonumber(redis.call('ZSCORE', key('complete', queue), ids[#ids]))
   for _, id in ipairs(ids) do
     zset_remove(key('complete', queue), id)
     if redis.call('EXISTS', key('result', id)) == 1 then
@@ -32,7 +34,7 @@ local function prune_jobs(queue, ids)
       leaving[#leaving + 1] = id
     end
   end
-  delete_records(leaving)
+  delete_records(leaving, newest)
   book(queue, 'pruned', #ids)
   add_work(#ids)
   flush_zsets()

@@ -4,7 +4,7 @@
 --
 -- uses   lanes keys set_members now settings job_records sorted_sets job_states cancel_and_expire
 -- uses   completed_jobs results kept_jobs statistics scan_set notices change_limits job_finished trim_event_log
--- uses   recover_transaction commit_log work_budget
+-- uses   recover_transaction commit_log work_budget remembered_answers
 
 local LINE_UP_AT_MOST = 200
 
@@ -67,6 +67,12 @@ function TASKS.lanes(queue)
     limits.building = nil
     redis.call('HDEL', key('settings', queue), 'building')
     wake(queue, 1)
+  end
+end
+
+function TASKS.answers()
+  if replace_older_answers() then
+    zset_add(AGENDA, 'answers:', now + REMEMBERED_MS)
   end
 end
 

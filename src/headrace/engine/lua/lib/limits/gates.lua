@@ -3,7 +3,7 @@
 -- jobs that count against its limits, with the deadlines of their leases. A job whose lease expired does
 -- not count.
 --
--- uses   keys now settings sorted_sets job_records
+-- uses   keys now settings sorted_sets endless_leases job_records
 
 -- Return this shard's part of a limit. Each shard enforces only its own part, so that all shards together
 -- never exceed the limit.
@@ -154,7 +154,7 @@ local function closed_until(queue, gate)
   if concurrency and running_at(gate) >= concurrency then
     local first = redis.call('ZRANGE', key('gate', gate), '(' .. now, '+inf', 'BYSCORE',
       'LIMIT', 0, 1, 'WITHSCORES')
-    return math.min(tonumber(first[2] or math.huge), ends_at(gate))
+    return math.min(end_of_lease(first[2]), ends_at(gate))
   end
   if rate then
     local left, moment = starts_left(gate, rate)

@@ -1,7 +1,7 @@
 -- queue_capacity: return how many more jobs of a queue may start now under the queue's own limits, and when
 -- the next job may start.
 --
--- uses   keys now settings sorted_sets gates
+-- uses   keys now settings sorted_sets endless_leases gates
 
 local function queue_capacity(queue)
   local limits = settings(queue)
@@ -16,7 +16,7 @@ local function queue_capacity(queue)
     if room <= 0 then
       local first = redis.call('ZRANGE', key('running', queue), '(' .. now, '+inf', 'BYSCORE', 'LIMIT',
         0, 1, 'WITHSCORES')
-      return 0, tonumber(first[2] or math.huge)
+      return 0, end_of_lease(first[2])
     end
     free = math.min(free, room)
   end

@@ -70,22 +70,3 @@ local function hand_out_waiting(id, name)
   end
   return true
 end
-
-local NEWEST = 5000
-
--- Repeat a pop whose reply was lost. The repeated call returns the jobs that the first call handed out
--- and that the worker still holds, in the same order.
-local function resume_pop()
-  local ids = redis.call('ZREVRANGE', key('running', pop_queue), 0, NEWEST - 1)
-  read_jobs(ids)
-  for _, id in ipairs(ids) do
-    local job = read_job(id)
-    if job and job.token == job.attempt .. '.' .. pop_secret then
-      granted[#granted + 1] = job
-    end
-  end
-  table.sort(granted, function(one_job, other_job)
-    return one_job.priority < other_job.priority
-      or one_job.priority == other_job.priority and one_job.seq < other_job.seq
-  end)
-end

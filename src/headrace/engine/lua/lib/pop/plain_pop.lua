@@ -3,7 +3,7 @@
 -- record, and no extra fields that only the general path handles. The short path writes nothing until it has
 -- checked all jobs.
 --
--- uses   keys set_members now job_packing events short_path statistics
+-- uses   keys set_members now job_packing events short_path endless_leases statistics
 
 -- Read a record that has changed since the put. Return these values, in this order: the position after the data
 -- and the put time; the fields `since`, `attempt` (for the new lease) and `remaining`; the first bytes of the new
@@ -52,10 +52,12 @@ end
 
 local function write_leases(queue, worker, deadline, ids, job_keys, records)
   local jobs, running, held = {}, {}, redis.call('ZSCORE', SESSIONS, worker) and {}
+  -- The server formats a number slowly.
+  local score = string.format('%d', deadline)
   for i = 1, #ids do
     jobs[2 * i - 1] = job_keys[i]
     jobs[2 * i] = records[i]
-    running[2 * i - 1] = deadline
+    running[2 * i - 1] = score
     running[2 * i] = ids[i]
     if held then
       held[2 * i - 1] = 0
@@ -100,7 +102,7 @@ local function plain_pop(queue, worker, secret, count, deadline, with_stats)
   if not attempts then
     return nil
   end
-  local reply = { #ids == count and 0 or ms_until(deadline == 'inf' and due or math.min(due, deadline)), {} }
+  local reply = { #ids == count and 0 or ms_until(math.min(due, end_of_lease(deadline))), {} }
   for i = 1, #ids do
     append_event('popped', ids[i], queue, attempts[i], worker, priorities[i], waits[i], '', '')
     reply[2 * i + 1] = ids[i]

@@ -7,7 +7,7 @@
 --
 -- uses   keys set_members now settings job_records sorted_sets reclaim_dead_worker promote_due_jobs
 -- uses   run_due_schedules ingress notices run_agenda write_back hand_out expired_leases queue_capacity
--- uses   take_from_lanes housekeeping_turn work_budget
+-- uses   take_from_lanes housekeeping_turn work_budget endless_leases resume_pop
 
 -- Return the sorted sets, scored by time, whose members can make jobs of a queue available: scheduled jobs,
 -- schedules, leases, sessions and gates.
@@ -20,7 +20,7 @@ end
 local function ms_until_due(sets, earliest)
   for _, where in ipairs(sets) do
     local first = redis.call('ZRANGE', where, 0, 0, 'WITHSCORES')
-    earliest = math.min(earliest, tonumber(first[2] or math.huge))
+    earliest = math.min(earliest, end_of_lease(first[2]))
   end
   if earliest == math.huge then
     return -1
@@ -92,8 +92,9 @@ local function pop_general(queue, worker, secret, count, deadline)
   flush_zsets()
   all_in = drain_ingress_for_pop(queue, count) and all_in
   flush_zsets()
-  if again then
-    resume_pop()
+  local ticket = again and resume_pop()
+  if ticket then
+    return write_back({ 'UNFINISHED', ticket })
   end
   local free, room_at = count, now
   if limits.limited then

@@ -1,6 +1,6 @@
 -- change_queue: add jobs to queues, and remove jobs from queues.
 --
--- uses   now job_records books ensure_queue unique_values job_states links keys notices job_history
+-- uses   now job_records remembered_answers books ensure_queue unique_values job_states links keys notices job_history
 -- uses   failures results events
 
 -- Add a job to the back of a queue, like a new job. The retry budget of the job is renewed.
@@ -29,6 +29,9 @@ local function leave_queue(job)
   local state = job.state
   if state == 'running' then
     notify_worker(job, 'lost')
+  end
+  if state == 'complete' then
+    keep_proof_of_completion(job)
   end
   job.token = ''
   release_unique_value(job)

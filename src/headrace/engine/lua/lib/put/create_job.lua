@@ -38,16 +38,13 @@ local function apply_options(job, given)
   end
 end
 
-local function apply_put(job, data, given, by)
+local function apply_put(job, data, given)
   if extra(job, 'start_by') then
     zset_remove(AGENDA, 'start:' .. job.id)
     set_extra(job, 'start_by', nil)
   end
   if given then
     apply_options(job, given)
-  end
-  if by ~= '' or job.extra then
-    set_extra(job, 'by', by ~= '' and by or nil)
   end
   set_data(job, data)
 end
@@ -65,13 +62,13 @@ local function emit_put(job, data, more)
   return emit('put', job, nil, nil, data, more)
 end
 
-local function create_job(queue, id, data, given, by, more)
+local function create_job(queue, id, data, given, more)
   local job = new_job(id, queue, settings(queue).retries)
   local delay = given and given.delay or 0
   if delay > 0 then
     more = with_field(more, 'delay', delay)
   end
-  apply_put(job, data, given, by)
+  apply_put(job, data, given)
   join_queue(job, queue, emit_put(job, data, more), delay, given and given.depends_on)
   return job
 end

@@ -3,7 +3,7 @@
 -- withdrawn, for example an offer that has expired. A job without retries is not handed over, because the job
 -- would fail if the worker has just died.
 --
--- uses   keys now defaults setting_value job_packing events short_path statistics
+-- uses   keys now defaults setting_value job_packing events short_path endless_leases statistics
 
 -- Return whether the worker can take a job of the queue, and whether the queue has statistics.
 local function can_take(queue, worker, ends, retries)
@@ -39,7 +39,7 @@ local function hand_over(queue, id, data, offer, retries, largest)
   redis.call('HDEL', key('settings', queue), 'idle')
   add_put_event(queue, id, data, '0', largest)
   append_event('popped', id, queue, 1, worker, 0, 0, '', '')
-  redis.call('ZADD', key('running', queue), 'inf', id)
+  redis.call('ZADD', key('running', queue), endless_score(secret), id)
   redis.call('ZADD', key('held', worker), '0', queue .. '\0' .. id)
   redis.call('HINCRBY', key('books', queue), 'put', '1')
   redis.call('HINCRBY', key('books', queue), 'running', '1')

@@ -59,7 +59,7 @@ local function id_from_data(queue, data)
 end
 
 local function refuse_element(queue, data, begins)
-  local job = create_job(queue, new_ingress_id(begins), '', nil, '', { 'reason', 'ingress' })
+  local job = create_job(queue, new_ingress_id(begins), '', nil, { 'reason', 'ingress' })
   fail_job(job, 'payload too large', string.format('the ingress element has %d bytes; it may have at most %d',
     #data, LONGEST_ELEMENT), 'ingress')
 end
@@ -70,7 +70,7 @@ local function create_from_ingress(queue, data, begins, data_is_id)
   end
   local id = data_is_id and id_from_data(queue, data) or new_ingress_id(begins)
   if not read_job(id) then
-    create_job(queue, id, data, nil, '', { 'reason', 'ingress' })
+    create_job(queue, id, data, nil, { 'reason', 'ingress' })
   end
 end
 

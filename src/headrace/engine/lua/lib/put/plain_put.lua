@@ -4,7 +4,7 @@
 -- refreshes the lane.
 --
 -- uses   keys set_members now defaults setting_value job_packing events short_path short_path_enabled gates
--- uses   hand_over tags
+-- uses   hand_over tags remembered_answers
 
 local PLAIN_OPTIONS = { priority = true, retries = true, tags = true, key = true }
 
@@ -106,7 +106,7 @@ end
 -- Put one job. Return the number of jobs put, and what is left to the general path. Return nil if the job
 -- needs the general path.
 local function put_plain_job(queue, id, data, options)
-  if #data > INLINE or again and redis.call('EXISTS', job_prefix .. id) == 1 then
+  if #data > INLINE or again and (redis.call('EXISTS', job_prefix .. id) == 1 or was_created(id)) then
     return nil
   end
   local retries, largest, governed, offer = plain_settings(queue)

@@ -12,30 +12,18 @@ local function move_here(job, into, data, given)
   leave_queue(job)
   job.worker = ''
   job.queue = into
-  apply_put(job, data, given, put_nonce)
+  apply_put(job, data, given)
   join_queue(job, into, emit_put(job, data, { 'from', from, 'was', was, 'delay', delay }), delay,
     given and given.depends_on)
   return 3
 end
 
--- In a repeated call, this table contains the ids of jobs that the first call created and that already have
--- an answer. The jobs that this call creates are in changed_jobs.
-local answered
-
-local function created_by_this_call(job)
-  return put_is_repeated and not changed_jobs[job.id] and (extra(job, 'by') or '') == put_nonce
-end
-
 local function put_existing_id(job, into, spare, data, given)
   local policy, value = exists_policy(into), given and given.unique
-  if created_by_this_call(job) and not (policy == 'reject' and answered and answered[job.id]) then
-    answered = answered or {}
-    answered[job.id] = true
-    return 0
-  elseif policy == 'duplicate' then
+  if policy == 'duplicate' then
     return unique_refusal(into, value, spare)
       or refused_links(nil, spare, given, given and given.depends_on)
-      or create_job(into, spare, data, given, put_nonce) and 2
+      or create_job(into, spare, data, given) and 2
   elseif policy == 'reject' or policy == 'replace' and job.state == 'running' then
     return 'JOB_EXISTS ' .. job.state
   elseif policy == 'replace' and can_be_replaced(job) then

@@ -1,7 +1,7 @@
 -- put_general: put jobs through the general path. This path handles options, ids that the caller chose, new
 -- queues and repeated calls.
 --
--- uses   now job_records create_job unique_values write_back put_rules put_existing_id
+-- uses   now job_records remembered_answers create_job unique_values write_back put_rules put_existing_id
 -- uses   put_taken_unique_value tags
 
 -- Return the options of a job. The job's own options override the options of the call.
@@ -28,14 +28,15 @@ local function put_new(into, id, data, given)
     return put_taken_unique_value(other_job, into, id, data, given)
   end
   return refused_links(nil, id, given, given and given.depends_on)
-    or create_job(into, id, data, given, put_nonce) and 1
+    or create_job(into, id, data, given) and 1
 end
 
 local function put_general(queue, options, each)
-  put_nonce, put_policy, put_is_repeated, put_checks_cycles = options.nonce or '', options.on_exists or '', again, true
+  local has_new_ids = not options.on_exists
+  put_policy, put_checks_cycles = options.on_exists or '', true
   local others = options.others
   -- These are options of the call, not of the jobs.
-  options.nonce, options.on_exists, options.others = nil, nil, nil
+  options.on_exists, options.others = nil, nil
   local shared = next(options) and options or nil
   read_jobs(ids_of(each))
   local answers = {}
@@ -51,9 +52,7 @@ local function put_general(queue, options, each)
     local refusal = given and refused_tags(given.tags)
     if refusal then
       answers[at] = refusal
-    elseif again and spare and read_job(spare) then
-      answers[at] = 2
-    elseif job and put_nonce == '' then
+    elseif has_new_ids and (job or was_created(id)) then
       answers[at] = 0
     elseif job then
       answers[at] = put_existing_id(job, into, spare, data, given)

@@ -3,9 +3,9 @@
 --
 -- uses   job_records settings find_cycle
 
--- The nonce of the call, the policy for existing ids ('' stands for the policy of the queue), whether the
--- call is repeated, and whether dependencies can form a cycle.
-local put_nonce, put_policy, put_is_repeated, put_checks_cycles = '', '', false, false
+-- The policy for existing ids ('' stands for the policy of the queue), and whether dependencies can form a
+-- cycle.
+local put_policy, put_checks_cycles = '', false
 
 -- The ids of jobs that this call refused to create. Jobs that depend on these ids are not created either.
 local unmade

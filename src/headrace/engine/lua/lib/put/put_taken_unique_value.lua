@@ -8,15 +8,13 @@ local function create_instead(other_job, into, id, data, given)
   release_unique_value(other_job)
   set_extra(other_job, 'unique', nil)
   mark_changed(other_job)
-  create_job(into, id, data, given, put_nonce)
+  create_job(into, id, data, given)
   return 1
 end
 
 local function put_taken_unique_value(other_job, into, id, data, given)
   if exists_policy(into) ~= 'replace' then
     return unique_refusal(into, given.unique, id)
-  elseif put_is_repeated and not changed_jobs[other_job.id] and extra(other_job, 'by') == put_nonce then
-    return '=' .. other_job.id
   elseif other_job.state == 'running' then
     return refused_links(nil, id, given, given.depends_on)
       or create_instead(other_job, into, id, data, given)

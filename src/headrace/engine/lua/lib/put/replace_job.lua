@@ -2,7 +2,7 @@
 -- put has a delay, the delay starts now. The job keeps its dependencies unless the put has new
 -- dependencies.
 --
--- uses   put_rules keys now job_records create_job job_states sorted_sets unique_values notices links
+-- uses   keys now job_records create_job job_states sorted_sets unique_values notices links
 
 local function can_be_replaced(job)
   return job.state == 'waiting' or job.state == 'scheduled' or job.state == 'blocked'
@@ -20,8 +20,8 @@ local function replace_job(job, data, given)
   local delay = given and given.delay
   local parents, was, first = kept_parents(job, given), job.state, extra(job, 'first')
   leave_state(job)
-  set_extra(job, 'first', first)
-  apply_put(job, data, given, put_nonce)
+  set_extra(job, 'first', first or nil)
+  apply_put(job, data, given)
   claim_unique_value(job)
   local event = emit_put(job, data, { 'from', job.queue, 'was', 'replaced', 'delay', delay or 0 })
   if delay then

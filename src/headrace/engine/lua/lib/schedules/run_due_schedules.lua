@@ -73,7 +73,7 @@ local function start_run(schedule, given, at)
   if not id then
     return false
   end
-  local job = create_job(schedule.queue, id, schedule.data, given, '', { 'schedule', schedule.id })
+  local job = create_job(schedule.queue, id, schedule.data, given, { 'schedule', schedule.id })
   job.put_at = at
   job.since = at
   set_extra(job, 'schedule', schedule.id)

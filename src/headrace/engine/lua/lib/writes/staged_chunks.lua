@@ -61,7 +61,7 @@ local function publish_rows(queue, policy, every, others)
     local spare, own = unpack(others and others[at] or {})
     local job = loaded_jobs[id]
     local answer = job and put_existing_id(job, queue, spare, data, own)
-      or create_job(queue, id, data, own, '') and 1
+      or create_job(queue, id, data, own) and 1
     local what = COUNTED[answer] or 'skipped'
     counted[what] = (counted[what] or 0) + 1
   end

@@ -2,12 +2,13 @@
 --
 -- args   feed instance
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys feed feed_change
 -- reply  1 or a refusal
 -- error  FEED_NOT_FOUND
 
 if not open_feed(feed) then
-  return again and 1 or 'FEED_NOT_FOUND'
+  return 'FEED_NOT_FOUND'
 end
 record_change(feed, 'feed_deleted', '', '', '', instance)
 redis.call('ZREM', FEEDS, feed)

@@ -1,24 +1,22 @@
 -- feed_make: create a feed with all its settings. If the feed already exists and `open` is set, only return
 -- the kind of the feed. In a namespace with the setting `strict_feeds`, a call with `open` does not create
--- a feed. The nonce distinguishes a repeated call from a new call.
+-- a feed.
 --
--- args   feed:short_name kind max_length about nonce instance open:flag
--- uses   keys now feed feed_change events
+-- args   feed:short_name kind max_length about instance open:flag
+-- nonce  always
+-- uses   keys now feed feed_change events remembered_answers
 -- reply  the kind, plain or sorted, or a refusal
 -- error  FEED_EXISTS FEED_NOT_FOUND
 
 feed_key = key('feed', feed)
-local known_kind, made_by = unpack(redis.call('HMGET', feed_key, 'kind', 'made_by'))
+local known_kind = redis.call('HGET', feed_key, 'kind')
 if known_kind then
-  if open or again and made_by == nonce then
-    return known_kind
-  end
-  return 'FEED_EXISTS'
+  return without_effect(open and known_kind or 'FEED_EXISTS')
 elseif open and redis.call('HGET', CONFIG, 'strict_feeds') == '1' then
   return 'FEED_NOT_FOUND'
 end
 record_change(feed, 'feed_made', '', '', '', instance)
 redis.call('HSET', feed_key, 'kind', kind, 'max_length', max_length, 'about', about,
-  'created', now, 'made_by', nonce, 'life', feed_life)
+  'created', now, 'life', feed_life)
 redis.call('ZADD', FEEDS, number, feed)
 return feed_write_back(kind)

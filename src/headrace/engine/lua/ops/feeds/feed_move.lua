@@ -4,6 +4,7 @@
 -- args   feed at_place reference
 -- each   id
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys feed feed_change feed_order
 -- reply  1 or a refusal
 -- error  FEED_NOT_FOUND ITEM_NOT_FOUND

@@ -2,6 +2,7 @@
 -- never generated again.
 --
 -- args   feed count:int
+-- nonce  always
 -- uses   feed
 -- reply  the last id, or a refusal
 -- error  FEED_NOT_FOUND

@@ -1,9 +1,10 @@
 -- feed_publish: publish items in a plain feed. An existing item is replaced and keeps its position. With
 -- `touch`, an existing item becomes the newest item. A bounded feed that exceeds its limit evicts its
--- oldest items. The nonce distinguishes a repeated call from a new call.
+-- oldest items.
 --
--- args   feed touch:flag nonce
+-- args   feed touch:flag
 -- each   id item
+-- nonce  always
 -- uses   keys feed feed_change
 -- reply  1 or a refusal
 -- error  FEED_NOT_FOUND
@@ -12,22 +13,16 @@ if not open_feed(feed, 'plain') then
   return 'FEED_NOT_FOUND'
 end
 local items, order = key('items', feed), key('order', feed)
-if again and feed_by == nonce then
-  return 1
-end
 local published = feed_published
 for id, item in each() do
-  if not again or touch or redis.call('HGET', items, id) ~= item then
-    local is_new = redis.call('HSET', items, id, item) == 1
-    local place = (is_new or touch) and 'newest' or ''
-    record_change(feed, is_new and 'published' or 'edited', id, item, place, '')
-    if place ~= '' then
-      redis.call('ZADD', order, feed_number, id)
-    end
-    feed_published = feed_published + (is_new and 1 or 0)
+  local is_new = redis.call('HSET', items, id, item) == 1
+  local place = (is_new or touch) and 'newest' or ''
+  record_change(feed, is_new and 'published' or 'edited', id, item, place, '')
+  if place ~= '' then
+    redis.call('ZADD', order, feed_number, id)
   end
+  feed_published = feed_published + (is_new and 1 or 0)
 end
-feed_by = nonce
 if feed_published > published then
   feed_evict(feed)
 end

@@ -3,6 +3,7 @@
 -- args   feed
 -- each   id
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys feed feed_change
 -- reply  for each item, 1 if it existed, else 0; or a refusal
 -- error  FEED_NOT_FOUND
@@ -17,6 +18,6 @@ for id in each() do
     redis.call('ZREM', key('order', feed), id)
     record_change(feed, 'retracted', id, '', '', '')
   end
-  answers[#answers + 1] = again and 1 or was_there
+  answers[#answers + 1] = was_there
 end
 return feed_write_back(answers)

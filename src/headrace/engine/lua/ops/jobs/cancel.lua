@@ -1,5 +1,5 @@
--- cancel: delete jobs in any state except complete, and notify the workers that run these jobs. If a
--- repeated call does not find a job, the job counts as cancelled by the first call. A job with dependents
+-- cancel: delete jobs in any state except complete, and notify the workers that run these jobs. A
+-- job with dependents
 -- is deleted only together with all its dependents. These dependents must be in the same call unless
 -- `cascade` is set. `expected` may contain a condition for each job: the time of the job's failure, the
 -- state of the job, or '' for no condition. A job that does not match its condition is not deleted. If a
@@ -8,9 +8,10 @@
 -- args   cascade:flag expected:packed
 -- each   id
 -- flags  allow-oom
--- uses   job_records dependency_policies job_finished cancel_and_expire write_back
+-- nonce  always
+-- uses   job_records dependency_policies job_finished cancel_and_expire remembered_answers write_back
 -- reply  for each job, its former state or a refusal; or {HAS_DEPENDENTS, id, dependent, ...}
--- error  NOT_FOUND WRONG_STATE DONE HAS_DEPENDENTS
+-- error  NOT_FOUND WRONG_STATE HAS_DEPENDENTS
 
 local TELL_AT_MOST = 10
 
@@ -59,7 +60,7 @@ for _, id in ipairs(cascade and {} or ids) do
   if going[id] and extra(read_job(id), 'awaited') then
     local others = others_that_depend_on(id)
     if others[1] and not expected then
-      return { 'HAS_DEPENDENTS', id, unpack(others) }
+      return without_effect({ 'HAS_DEPENDENTS', id, unpack(others) })
     end
     held_back[#held_back + 1] = others[1] and id
   end
@@ -70,7 +71,7 @@ end
 
 local function answer(id, job)
   if not job then
-    return again and 'DONE' or 'NOT_FOUND'
+    return 'NOT_FOUND'
   elseif not going[id] then
     return 'WRONG_STATE ' .. job.state
   elseif refused[id] then

@@ -4,6 +4,7 @@
 --
 -- args   queue data at_most:int cursor:packed
 -- flags  allow-oom
+-- nonce  always
 -- uses   defaults find_by_payload cancel_and_expire notices write_back
 -- reply  {cursor of the next step or '', id, ...}
 

@@ -6,9 +6,10 @@
 -- args   next_queue:optional delay:int parents:packed
 -- each   id token given
 -- flags  allow-oom
+-- nonce  sometimes
 -- uses   short_path_enabled now events plain_complete complete_general write_back
 -- reply  the number of jobs if all are complete, else for each job its new state or a refusal
--- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE DEPENDENCY_REFUSED
+-- error  NOT_FOUND LEASE_LOST WRONG_STATE DEPENDENCY_REFUSED
 
 open_log()
 local made, left

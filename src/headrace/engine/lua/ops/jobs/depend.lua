@@ -3,6 +3,7 @@
 --
 -- args   parents:packed state
 -- each   id
+-- nonce  always
 -- uses   keys now job_records events job_states links dependency_policies write_back find_cycle
 -- reply  for each job, its state or a refusal
 -- error  NOT_FOUND WRONG_STATE DEPENDENCY_REFUSED

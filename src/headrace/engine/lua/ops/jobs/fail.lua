@@ -4,21 +4,17 @@
 --
 -- each   id token failure message traceback:optional retry_in:int data:optional
 -- flags  allow-oom
+-- nonce  always
 -- uses   job_records check_lease failures return_job observations notices write_back
 -- reply  for each job, its new state or a refusal
--- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
+-- error  NOT_FOUND LEASE_LOST WRONG_STATE
 
-local function by_operator(id, failure, message)
+local function by_operator(id)
   local job = read_job(id)
   if not job then
     return nil, 'NOT_FOUND'
   elseif job.state == 'complete' then
     return nil, 'WRONG_STATE complete'
-  end
-  local failure_before = again and job.state == 'failed' and extra(job, 'failure')
-  if failure_before and failure_before[1] == failure
-    and short_message(failure_before[2]) == short_message(message) then
-    return nil, nil, 'failed'
   end
   return job
 end
@@ -49,13 +45,13 @@ end
 
 local answers = {}
 for id, token, failure, message, traceback, retry_in, data in each() do
-  local job, refusal, done
+  local job, refusal
   if token == '' then
-    job, refusal, done = by_operator(id, failure, message)
+    job, refusal = by_operator(id)
   else
-    job, refusal, done = check_lease(id, token)
+    job, refusal = check_lease(id, token)
   end
   answers[#answers + 1] = job
-    and fail_one(job, token ~= '', failure, message, traceback, retry_in, data) or done or refusal
+    and fail_one(job, token ~= '', failure, message, traceback, retry_in, data) or refusal
 end
 return write_back(answers)

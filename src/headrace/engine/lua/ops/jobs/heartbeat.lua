@@ -4,7 +4,7 @@
 -- args   lease:int
 -- each   id token data:optional
 -- flags  allow-oom
--- uses   lanes keys now settings job_records events sorted_sets check_lease lane_access write_back
+-- uses   lanes keys now settings job_records events sorted_sets endless_leases check_lease lane_access write_back
 -- reply  for each job, the new deadline ('inf' for no deadline) or a refusal
 -- error  NOT_FOUND LEASE_LOST
 
@@ -13,21 +13,22 @@ local answers = {}
 for id, token, data in each() do
   local job, refusal = check_lease(id, token)
   if job then
-    local span = lease >= 0 and lease
-    if lease < 0 and redis.call('ZSCORE', key('running', job.queue), id) ~= 'inf' then
-      span = settings(job.queue).lease
+    local score = tonumber(redis.call('ZSCORE', key('running', job.queue), id))
+    local span = lease
+    if lease < 0 then
+      span = score < ENDLESS and settings(job.queue).lease
     end
-    local deadline = span and now + span or 'inf'
-    zset_add(key('running', job.queue), id, deadline)
+    score = span and now + span or math.max(score, ENDLESS)
+    zset_add(key('running', job.queue), id, score)
     if is_in_lane(job) then
-      renew_gates(job, deadline)
+      renew_gates(job, score)
     end
     if data and data ~= payload(job) then
       set_data(job, data)
       mark_changed(job)
       emit('updated', job, nil, nil, changed_payload(job, data))
     end
-    answers[#answers + 1] = deadline
+    answers[#answers + 1] = span and score or 'inf'
   else
     answers[#answers + 1] = refusal
   end

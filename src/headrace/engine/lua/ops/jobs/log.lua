@@ -1,8 +1,8 @@
--- log: add a line to the log of a job. Only the newest lines are kept. The nonce distinguishes a repeated
--- call from a new call.
+-- log: add a line to the log of a job. Only the newest lines are kept.
 --
--- args   id token line keep:int nonce
+-- args   id token line keep:int
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys now check_lease
 -- reply  1 or a refusal
 -- error  NOT_FOUND LEASE_LOST
@@ -12,9 +12,6 @@ if not job then
   return refusal
 end
 local where = key('log', id)
-local newest = again and redis.call('LINDEX', where, -1)
-if not (newest and cmsgpack.unpack(newest)[3] == nonce) then
-  redis.call('RPUSH', where, cmsgpack.pack({ now, line, nonce }))
-  redis.call('LTRIM', where, -keep, -1)
-end
+redis.call('RPUSH', where, cmsgpack.pack({ now, line }))
+redis.call('LTRIM', where, -keep, -1)
 return 1

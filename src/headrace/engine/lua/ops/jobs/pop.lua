@@ -5,9 +5,10 @@
 --
 -- args   queue:short_name worker:short_name secret count:int lease:int offer:int
 -- flags  allow-oom
--- uses   keys now defaults setting_value short_path_enabled events short_path plain_pop pop_general write_back
--- uses   outages
--- reply  {milliseconds until something is due or -1, {id, payload with a key of its own, ...}, id, record, ...}
+-- uses   keys now defaults setting_value endless_leases short_path_enabled events short_path plain_pop pop_general
+-- uses   write_back outages
+-- reply  {milliseconds until something is due or -1, {id, payload with a key of its own, ...}, id, record, ...},
+--        or {UNFINISHED, ticket} if a repeated call must go on with this ticket
 -- error  SESSION_REQUIRED
 
 open_log()
@@ -31,7 +32,7 @@ if lease >= 0 then
 elseif while_session then
   span = false
 end
-local deadline = span and now + span or 'inf'
+local deadline = span and now + span or endless_score(secret)
 
 local reply
 if SHORT_PATH and not limited and not again and stamp == now

@@ -3,6 +3,7 @@
 --
 -- args   priority:number
 -- each   id
+-- nonce  always
 -- uses   job_records events job_states write_back
 -- reply  for each job, its state or a refusal
 -- error  NOT_FOUND WRONG_STATE
@@ -15,13 +16,11 @@ for id in each() do
   elseif job.state == 'complete' then
     answers[#answers + 1] = 'WRONG_STATE complete'
   else
-    if not (again and job.priority == priority) then
-      job.priority = priority
-      emit('prioritised', job)
-      mark_changed(job)
-      if job.state == 'waiting' then
-        reorder_waiting(job)
-      end
+    job.priority = priority
+    emit('prioritised', job)
+    mark_changed(job)
+    if job.state == 'waiting' then
+      reorder_waiting(job)
     end
     answers[#answers + 1] = job.state
   end

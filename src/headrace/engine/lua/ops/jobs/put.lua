@@ -1,15 +1,15 @@
 -- put: create jobs. `options` contains the options that all jobs share, and options of the call. A spare id is
 -- the id that a job gets with the policy `duplicate` if its own id exists. If any job has a spare id or its own
 -- options, the option `others` contains a spare id and options for each job. The arguments `id` and `data` are
--- those of the first job, and `next_id` is nil if the call puts only one job. The option `nonce` distinguishes a
--- repeated call from a new call. A call without a nonce has only new ids, so if a job exists, an earlier attempt
--- of this call has created it. In a call with a nonce, the option `on_exists` decides what happens if a job
--- exists: `move` moves the existing job to this queue, `replace` replaces its data, `reject` refuses the new job,
--- and `duplicate` creates the new job under its spare id.
+-- those of the first job, and `next_id` is nil if the call puts only one job. A call without the option
+-- `on_exists` has only new ids, so if a job exists, an earlier attempt of this call has created it. Otherwise the
+-- option `on_exists` decides what happens if a job exists: `move` moves the existing job to this queue, `replace`
+-- replaces its data, `reject` refuses the new job, and `duplicate` creates the new job under its spare id.
 --
 -- args   queue:short_name options:packed id:short_name data next_id
 -- each   id:short_name data
 -- role   producer
+-- nonce  sometimes
 -- uses   plain_put job_records put_general write_back
 -- reply  the number of jobs if all were created, else for each: 1 created, 2 created under its spare id,
 --        3 moved, 4 replaced, 0 already created, '=' and an id: that job was replaced instead, or a refusal

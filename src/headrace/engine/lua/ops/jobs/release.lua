@@ -5,13 +5,14 @@
 -- args   position delay:int reason
 -- each   id token
 -- flags  allow-oom
+-- nonce  always
 -- uses   settings job_records check_lease return_job notices write_back
 -- reply  for each job, its new state or a refusal
--- error  NOT_FOUND LEASE_LOST WRONG_STATE DONE
+-- error  NOT_FOUND LEASE_LOST WRONG_STATE
 
 local answers = {}
 for id, token in each() do
-  local job, refusal, done = check_lease(id, token)
+  local job, refusal = check_lease(id, token)
   if job then
     if token == '' then
       notify_worker(job, 'lost')
@@ -22,7 +23,7 @@ for id, token in each() do
     return_job(job, 'released', where, delay, { 'reason', reason })
     answers[#answers + 1] = job.state
   else
-    answers[#answers + 1] = done or refusal
+    answers[#answers + 1] = refusal
   end
 end
 return write_back(answers)

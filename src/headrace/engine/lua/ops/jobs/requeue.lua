@@ -1,10 +1,10 @@
 -- requeue: put existing jobs into a queue like new jobs. The jobs keep their data and options. If `queue`
 -- is empty, each job moves to the back of its current queue. If a worker holds one of the jobs, that
--- worker loses its lease. If `state` is set, only jobs in that state are requeued. The nonce distinguishes
--- a repeated call from a new call.
+-- worker loses its lease. If `state` is set, only jobs in that state are requeued.
 --
--- args   queue:short_name delay:int nonce state
+-- args   queue:short_name delay:int state
 -- each   id
+-- nonce  always
 -- uses   job_records events change_queue unique_values write_back
 -- reply  for each job, its new state or a refusal
 -- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
@@ -13,7 +13,6 @@ local function put_again(job, into)
   local from, was = job.queue, job.state
   leave_queue(job)
   job.worker = ''
-  set_extra(job, 'by', nonce)
   job.queue = into
   local more = { 'from', from, 'was', was, 'delay', delay, 'left_out', #payload(job) }
   if extra(job, 'tags') then
@@ -29,8 +28,6 @@ for id in each() do
   local job = read_job(id)
   if not job then
     answers[#answers + 1] = 'NOT_FOUND'
-  elseif again and extra(job, 'by') == nonce then
-    answers[#answers + 1] = job.state
   elseif state ~= '' and job.state ~= state then
     answers[#answers + 1] = 'WRONG_STATE ' .. job.state
   else

@@ -1,10 +1,10 @@
--- retry: move failed jobs to the back of their queues with a renewed retry budget. The nonce distinguishes
--- a repeated call from a new call. `expected` may contain, for each job, the time of its failure and a
+-- retry: move failed jobs to the back of their queues with a renewed retry budget. `expected` may contain, for each job, the time of its failure and a
 -- delay for this job. A job that has failed again since that time is not retried.
 --
--- args   delay:int nonce expected:packed
+-- args   delay:int expected:packed
 -- each   id
 -- flags  allow-oom
+-- nonce  always
 -- uses   job_records events job_states failures unique_values write_back
 -- reply  for each job, its new state or a refusal
 -- error  NOT_FOUND WRONG_STATE UNIQUE_TAKEN
@@ -14,7 +14,6 @@ local function try_again(job, after)
   leave_state(job)
   job.remaining = job.retries
   set_extra(job, 'releases', nil)
-  set_extra(job, 'by', nonce)
   job.token = ''
   job.seq = emit('unfailed', job, nil, nil, nil, { 'delay', after })
   claim_unique_value(job)
@@ -28,8 +27,6 @@ for id in each() do
   local failed_at, own_delay = unpack(expected and expected[#answers + 1] or {})
   if not job then
     answers[#answers + 1] = 'NOT_FOUND'
-  elseif again and extra(job, 'by') == nonce then
-    answers[#answers + 1] = job.state
   elseif job.state ~= 'failed' or failed_at and failed_at ~= extra(job, 'failure')[3] then
     answers[#answers + 1] = 'WRONG_STATE ' .. job.state
   else

@@ -3,6 +3,7 @@
 --
 -- args   names:packed most:int
 -- each   id
+-- nonce  always
 -- uses   job_records tags write_back
 -- reply  for each job, its tags or a refusal
 -- error  NOT_FOUND TOO_MANY

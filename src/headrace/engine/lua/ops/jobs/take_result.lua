@@ -3,6 +3,7 @@
 --
 -- args   id
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys job_states results write_back
 -- reply  {state or '', 1 if the job has a result else 0, result, data}
 

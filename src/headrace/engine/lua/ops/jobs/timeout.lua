@@ -3,13 +3,14 @@
 --
 -- each   id
 -- flags  allow-oom
+-- nonce  always
 -- uses   set_members job_records check_lease return_job notices write_back
 -- reply  for each job, its new state or a refusal
--- error  NOT_FOUND WRONG_STATE DONE
+-- error  NOT_FOUND WRONG_STATE
 
 local answers = {}
 for id in each() do
-  local job, refusal, done = check_lease(id, '')
+  local job, refusal = check_lease(id, '')
   if job then
     notify_worker(job, 'lost')
     job.token = ''
@@ -17,7 +18,7 @@ for id in each() do
     return_job(job, 'lost', 'front', 0, { 'reason', 'operator' })
     answers[#answers + 1] = job.state
   else
-    answers[#answers + 1] = done or refusal
+    answers[#answers + 1] = refusal
   end
 end
 return write_back(answers)

@@ -3,6 +3,7 @@
 --
 -- args   most:int actor:short_name
 -- each   id
+-- nonce  always
 -- uses   keys now job_records operator_events write_back
 -- reply  for each job, its state or a refusal
 -- error  NOT_FOUND TOO_MANY

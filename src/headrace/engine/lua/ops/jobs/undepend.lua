@@ -4,6 +4,7 @@
 -- args   parents:packed
 -- each   id
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys job_records sorted_sets dependency_policies links write_back
 -- reply  for each job, its state or a refusal
 -- error  NOT_FOUND WRONG_STATE
@@ -24,8 +25,8 @@ local answers = {}
 for id in each() do
   local job = read_job(id)
   local refusal = not job and 'NOT_FOUND'
-    or job.state ~= 'blocked' and not again and 'WRONG_STATE ' .. job.state
-  if not refusal and job.state == 'blocked' then
+    or job.state ~= 'blocked' and 'WRONG_STATE ' .. job.state
+  if not refusal then
     remove_parents(job)
   end
   answers[#answers + 1] = refusal or job.state

@@ -3,6 +3,7 @@
 -- args   names:packed
 -- each   id
 -- flags  allow-oom
+-- nonce  always
 -- uses   job_records tags write_back
 -- reply  for each job, its tags or a refusal
 -- error  NOT_FOUND

@@ -3,6 +3,7 @@
 -- args   actor:short_name
 -- each   id
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys job_records operator_events write_back
 -- reply  1
 

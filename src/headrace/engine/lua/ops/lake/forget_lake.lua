@@ -3,6 +3,7 @@
 --
 -- args   lake
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys sorted_sets trim_event_log
 -- reply  1 if the lake was known, else 0
 

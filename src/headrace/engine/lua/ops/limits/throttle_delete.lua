@@ -2,6 +2,7 @@
 --
 -- each   name
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys sorted_sets change_limits write_back
 -- reply  for each throttle, 1 if it existed, else 0
 

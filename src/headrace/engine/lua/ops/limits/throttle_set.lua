@@ -4,6 +4,7 @@
 -- args   shards:int
 -- each   name concurrency rate ttl:int
 -- flags  allow-oom
+-- nonce  always
 -- uses   lanes keys now sorted_sets write_back gates convert_rates
 -- reply  1
 

@@ -3,6 +3,7 @@
 -- args   actor:short_name
 -- each   name value:optional
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys operator_events write_back
 -- reply  1
 

@@ -4,6 +4,7 @@
 -- args   queue:short_name actor:short_name
 -- each   name value:optional
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys settings ensure_queue notices change_limits convert_rates operator_events write_back
 -- reply  1
 

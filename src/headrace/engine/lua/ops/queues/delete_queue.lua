@@ -3,13 +3,14 @@
 --
 -- args   queue at_most:int
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys set_members settings job_records sorted_sets cancel_and_expire notices books
 -- uses   batched_calls schedule_index completed_jobs write_back
 -- reply  1 if the queue is deleted, 0 if the caller must call again, or a refusal
 -- error  QUEUE_NOT_FOUND
 
 if not settings(queue).created and redis.call('EXISTS', key('ingress', queue)) == 0 then
-  return again and 1 or 'QUEUE_NOT_FOUND'
+  return 'QUEUE_NOT_FOUND'
 end
 
 local left = at_most
@@ -57,14 +58,14 @@ for _, id in ipairs(complete) do
   zset_remove(AGENDA, 'result:' .. id)
   book(queue, 'pruned', 1)
 end
-delete_records(complete)
+delete_records(complete, math.huge)
 local alone = first_entries('results')
 for _, id in ipairs(alone) do
   redis.call('DEL', key('result', id))
   zset_remove(AGENDA, 'result:' .. id)
   zset_remove(key('results', queue), id)
 end
-delete_records(alone)
+delete_records(alone, math.huge)
 if left <= 0 then
   return write_back(0)
 end

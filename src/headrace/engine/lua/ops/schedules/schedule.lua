@@ -1,12 +1,13 @@
 -- schedule: create a schedule, or change the schedule with this id. A changed schedule keeps its counts. If
 -- the rule is the same and the delay is -1 (no delay), the schedule also keeps the time of its next run.
--- Otherwise the schedule starts again after the delay. If `seen` is set, the value must match the nonce of
+-- Otherwise the schedule starts again after the delay. If `seen` is set, the value must match the version of
 -- the stored schedule. If a call with `seen` changes the interval, the next run is one new interval after the
 -- last run. An import creates a schedule only once, even if the schedule has been ended since then, and never
 -- replaces another schedule.
 --
--- args   id:short_name queue:short_name nonce seen:optional delay:int import_name:optional import_id:optional
+-- args   id:short_name queue:short_name version seen:optional delay:int import_name:optional import_id:optional
 -- each   name value
+-- nonce  always
 -- uses   keys now ensure_queue schedule_index cron notices imported_ids sorted_sets
 -- reply  {now, {name, value, ...}}
 -- error  NOT_AS_SEEN
@@ -17,16 +18,14 @@ local function described()
   return { now, redis.call('HGETALL', key('schedule', id)) }
 end
 
-if again and old and old.by == nonce then
-  return described()
-elseif seen and not (old and old.by == seen) then
+if seen and not (old and old.by == seen) then
   return 'NOT_AS_SEEN'
 elseif import_name and (old or imported_as(import_name, { import_id })[1]) then
   return 'NOT_AS_SEEN'
 end
 old = old or {}
 
-local new = { queue = queue, by = nonce, made = 0, skipped = 0, counter = 0, last = '' }
+local new = { queue = queue, by = version, made = 0, skipped = 0, counter = 0, last = '' }
 for name, value in each() do
   new[name] = value
 end

@@ -1,8 +1,8 @@
--- unschedule: end schedules. Jobs that the schedules have created are kept. If a repeated call does not
--- find a schedule, the schedule counts as ended by the first call.
+-- unschedule: end schedules. Jobs that the schedules have created are kept.
 --
 -- each   id
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys schedule_index sorted_sets
 -- reply  for each schedule, 1 if it was ended, 0 if it did not exist
 
@@ -13,7 +13,7 @@ for id in each() do
     unlist_schedule(id, queue)
     redis.call('DEL', key('schedule', id))
   end
-  answers[#answers + 1] = (queue or again) and 1 or 0
+  answers[#answers + 1] = queue and 1 or 0
 end
 flush_zsets()
 return answers

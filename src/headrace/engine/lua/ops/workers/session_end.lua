@@ -5,13 +5,14 @@
 --
 -- args   worker token
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys sessions return_job write_back
 -- reply  1 if finished, 0 if the caller must call again, or a refusal
 -- error  SESSION_ENDED
 
 local current = redis.call('HGET', key('session', worker), 'token')
 if not redis.call('ZSCORE', SESSIONS, worker) or (token ~= '' and current and current ~= token) then
-  return again and 1 or 'SESSION_ENDED'
+  return 'SESSION_ENDED'
 end
 local finished = end_session(worker, function(job)
   if token == '' then

@@ -3,6 +3,7 @@
 --
 -- args   worker token queue
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys now sessions
 -- reply  the number of waiting jobs, or a refusal
 -- error  SESSION_ENDED

@@ -4,6 +4,7 @@
 --
 -- args   worker:short_name token ttl:int about
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys now sorted_sets sessions return_job write_back
 -- reply  1 if started, 0 if the caller must call again
 

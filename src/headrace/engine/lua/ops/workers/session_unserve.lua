@@ -3,6 +3,7 @@
 --
 -- args   worker token queue
 -- flags  allow-oom
+-- nonce  always
 -- uses   keys sessions return_job write_back
 -- reply  1 if finished, 0 if the caller must call again, or a refusal
 -- error  SESSION_ENDED

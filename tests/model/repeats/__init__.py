@@ -1,0 +1,1 @@
+"""Repeated calls: checks of the remembered answers and of lost pops, and planted faults."""
