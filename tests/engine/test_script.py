@@ -224,9 +224,9 @@ def test_state_is_set_by_use_state_and_nowhere_else() -> None:
         ("throttle", ["now = current_time()"]),
         ("sweep", ["now = current_time()", "note_call()", "use_state()"]),
         ("cancel", ["use_state()", "now = current_time()", "note_call()"]),
-        ("config_set", ["now = current_time()", "note_call()"]),
+        ("open_namespace", ["now = current_time()", "note_call()"]),
     ],
-    ids=["state", "the clock", "both", "both and a nonce", "the clock and a nonce"],
+    ids=["state", "the clock", "both", "both and a nonce", "the clock of a call that may write"],
 )
 def test_operation_sets_only_the_variables_it_needs(op: str, opening: list[str]) -> None:
     first, *_, last = section(op)
