@@ -126,7 +126,8 @@ def test_large_payloads_are_read_as_bytes(valkey_url: str, hr: Client) -> None:
     payloads = [bytes(range(256)), b"\x00", b"", *([b"\xff" * 900_000] * 20)]
     with headrace.connect(valkey_url, namespace=hr.core.namespace, codec="raw") as raw:
         raw.queue("mail").put_many(payloads)
-    assert [row["data"] for row in read(batch_reader(valkey_url, hr))] == payloads
+    found = read(batch_reader(valkey_url, hr))
+    assert [row["data"] for row in found if row["kind"] == "put"] == payloads
 
 
 def test_pages_grow_and_are_contiguous(

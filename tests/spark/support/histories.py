@@ -15,6 +15,7 @@ from headrace import Client, HeadraceError, Put
 from headrace.client.lease import Lease
 from headrace.engine.events import Event, entry_number
 from headrace.lake.event_columns import EVENTS
+from headrace.lake.event_files import queue_folder
 from headrace.lake.files import Files
 from headrace.lake.lake import Lake, open_lake
 from headrace.lake.manifest import DataFile, LogRange
@@ -193,7 +194,7 @@ def _place(event: Event) -> tuple[date, str]:
 
 
 def _file(files: Files, batch: str, day: date, queue: str, events: list[Event]) -> DataFile:
-    path = f"events/batch={batch}/day={day}/queue={queue}/part-0.parquet"
+    path = f"events/batch={batch}/day={day}/queue={queue_folder(queue)}/part-0.parquet"
     table = arrow_of(events)
     names = ["queue_name" if name == "queue" else name for name in table.column_names]
     into = pa.BufferOutputStream()
