@@ -136,7 +136,8 @@ def retry_failed(
     """Retry failed jobs of a failure type, a queue or a tag, and return a report.
 
     The call selects up to `count` jobs that failed at or after `since` and before `until`, oldest
-    first. Jobs that fail or change after the call begins are ignored. The retried jobs start after
+    first. Without a criterion, the call retries every failed job. Jobs that fail or change after
+    the call begins are ignored. The retried jobs start after
     `delay`; `pace`, such as "100/s", spreads their starts over time. With `dry_run` the jobs are
     only counted. `on_progress` is called with the current report after each step. If the call is
     interrupted, repeat the call.
@@ -173,7 +174,8 @@ def cancel_failed(
 ) -> Operation[Bulk]:
     """Delete failed jobs, selected as in `failures.retry`, and return a report.
 
-    A job that has dependents is not deleted; the report counts the job as refused.
+    Without a criterion, the call deletes every failed job; `dry_run=True` only counts the jobs. A
+    job that has dependents is not deleted; the report counts the job as refused.
 
     Raises InvalidArgument if `since` or `until` has no time zone.
 
