@@ -67,7 +67,7 @@ class HeldLeases:
     # A lease does not count as lost while its holder finishes the job.
 
     def begin_finish(self, proofs: Iterable[Proof]) -> None:
-        """Stop reporting these leases as lost while their holder finishes the jobs."""
+        """Until the holder has finished the jobs, do not report these leases as lost."""
         self._finishing.update(dict.fromkeys(proofs))
 
     def finished(self, proofs: Iterable[Proof]) -> None:

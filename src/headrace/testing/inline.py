@@ -71,7 +71,7 @@ class InlineRunner:
     async def aput(
         self, task: Task[..., Any], data: dict[str, Any], options: dict[str, Any]
     ) -> str:
-        """Run the call of a job in the running event loop, and return the job's id."""
+        """Run a job's task inside the current event loop, and return the job's id."""
         run = self._run(task, data, options)
         return self._end(run, *(await call_in_loop(run, task_call.read_call(self._app, run))))
 

@@ -120,7 +120,7 @@ def test_new_rate_of_the_keys_leaves_the_rate_of_the_queue(queue: Queue) -> None
 
 
 def test_keys_with_the_most_used_tokens_are_converted(url: str) -> None:
-    text = source("lib/convert_rates").text
+    text = source("lib/change_limits").text
     few = text.replace("KEYS_AT_MOST = 4000", "KEYS_AT_MOST = 2")
     assert few != text
     hr, clock = opened(url, {"convert_rates": few})

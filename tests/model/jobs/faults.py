@@ -197,7 +197,7 @@ LEASES = [
     ),
     Fault(
         "a running job is replaced",
-        "lib/put_existing_id",
+        "lib/put_conflicts",
         "or policy == 'replace' and job.state == 'running'",
         "",
     ),

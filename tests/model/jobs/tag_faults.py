@@ -79,19 +79,19 @@ TAG_FAULTS = [
     ),
     Fault(
         "a duplicate is a second job with a unique value",
-        "lib/put_existing_id",
+        "lib/put_conflicts",
         "unique_refusal(into, value, spare)",
         "nil",
     ),
     Fault(
         "a moved job is a second job with a unique value",
-        "lib/put_existing_id",
+        "lib/put_conflicts",
         "value or extra(job, 'unique')",
         "value",
     ),
     Fault(
         "a replaced job takes a unique value that is taken",
-        "lib/put_existing_id",
+        "lib/put_conflicts",
         "unique_refusal(job.queue, value, job.id)",
         "nil",
     ),
@@ -102,23 +102,26 @@ TAG_FAULTS = [
         "",
     ),
     Fault(
-        "a put replaces a running job", "lib/put_taken_unique_value", "== 'running'", "== 'walking'"
+        "a put replaces a running job",
+        "lib/put_conflicts",
+        "other_job.state == 'running'",
+        "other_job.state == 'walking'",
     ),
     Fault(
         "a running job stays unique after another job took its value",
-        "lib/put_taken_unique_value",
+        "lib/put_conflicts",
         "set_extra(other_job, 'unique', nil)",
         "",
     ),
     Fault(
         "a running job that lost its unique value is not stored",
-        "lib/put_taken_unique_value",
+        "lib/put_conflicts",
         "mark_changed(other_job)",
         "",
     ),
     Fault(
         "a put replaces a job although on_exists is not replace",
-        "lib/put_taken_unique_value",
+        "lib/put_conflicts",
         "~= 'replace'",
         "== 'none'",
     ),

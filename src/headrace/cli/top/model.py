@@ -154,7 +154,7 @@ class SnapshotHistory:
         )
 
     def _first_day(self, name: str) -> Stats | None:
-        """Return a queue's daily totals from the oldest snapshot that contains them.
+        """Find the oldest snapshot that has totals of the queue, and return these totals.
 
         Returns empty totals if a new day has begun since that snapshot. Returns None if the newest
         snapshot or all earlier snapshots have no totals of the queue.

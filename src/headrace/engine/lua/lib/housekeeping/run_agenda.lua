@@ -2,8 +2,8 @@
 -- Calls of clients run the due entries, so limits and retention need no background process. The first word of an
 -- entry is the name of a task. The agenda runs only once per call.
 --
--- uses   lanes keys set_members now settings job_records sorted_sets job_states cancel_and_expire
--- uses   completed_jobs results kept_jobs statistics scan_set notices change_limits job_finished trim_event_log
+-- uses   lanes keys set_members now settings job_records sorted_sets job_states cancel_and_expire completed_jobs
+-- uses   results kept_jobs statistics scan_set notices change_limits job_finished trim_event_log
 -- uses   recover_transaction commit_log work_budget remembered_answers
 
 local LINE_UP_AT_MOST = 200

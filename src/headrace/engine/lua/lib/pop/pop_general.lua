@@ -6,8 +6,8 @@
 -- -2: the client should pop again soon.
 --
 -- uses   keys set_members now settings job_records sorted_sets reclaim_dead_worker promote_due_jobs
--- uses   run_due_schedules ingress notices run_agenda write_back hand_out expired_leases queue_capacity
--- uses   take_from_lanes housekeeping_turn work_budget endless_leases resume_pop
+-- uses   run_due_schedules ingress notices run_agenda write_back hand_out expired_leases gates take_from_lanes
+-- uses   housekeeping_turn work_budget endless_leases resume_pop
 
 -- Return the sorted sets, scored by time, whose members can make jobs of a queue available: scheduled jobs,
 -- schedules, leases, sessions and gates.

@@ -43,8 +43,8 @@ local function grant_again(score)
   until not after or after[1] ~= score
 end
 
--- Search the leases with deadlines up to that of this call. Return the score of a lease of the first call, or
--- nil and a cursor if the search must go on in another call.
+-- Search the leases with deadlines up to that of this call for a lease that the lost call began, and return its
+-- score. If the search is not finished, return nil and a cursor with which the next call continues.
 local function search_score(cursor)
   for _ = 1, RESUME_AT_MOST / RESUME_PAGE do
     local found, after = scan_set(key('running', pop_queue), RESUME_PAGE, cursor)

@@ -1,8 +1,7 @@
 -- put_general: put jobs through the general path. This path handles options, ids that the caller chose, new
 -- queues and repeated calls.
 --
--- uses   now job_records remembered_answers create_job unique_values write_back put_rules put_existing_id
--- uses   put_taken_unique_value tags
+-- uses   now job_records remembered_answers create_job unique_values write_back put_rules put_conflicts tags
 
 -- Return the options of a job. The job's own options override the options of the call.
 local function given_to(own, options)

@@ -1,7 +1,7 @@
 -- staged_chunks: read a chunk of staged rows, turn the rows into jobs, and record that the chunk was
 -- published.
 --
--- uses   keys now sorted_sets transactions commit_log job_records create_job put_rules put_existing_id
+-- uses   keys now sorted_sets transactions commit_log job_records create_job put_rules put_conflicts
 
 -- A chunk begins with a packed list: the ids, the lengths of the payloads and, if any row has a spare id or
 -- options, the spare ids and options. A spare id is the id that a row gets with the policy `duplicate` if its own

@@ -4,7 +4,7 @@
 --
 -- args   id
 -- flags  no-writes
--- uses   keys now settings job_records set_members gates statistics queue_capacity
+-- uses   keys now settings job_records set_members gates statistics
 -- reply  {state, queue, paused, time or '', worker, number of earlier jobs, {gate, ...}, {dependency, ...}}
 -- error  NOT_FOUND
 

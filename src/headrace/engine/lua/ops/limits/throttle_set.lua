@@ -5,7 +5,7 @@
 -- each   name concurrency rate ttl:int
 -- flags  allow-oom
 -- nonce  always
--- uses   lanes keys now sorted_sets write_back gates convert_rates
+-- uses   lanes keys now sorted_sets write_back gates change_limits
 -- reply  1
 
 for name, concurrency, rate, ttl in each() do

@@ -5,7 +5,7 @@
 -- each   name value:optional
 -- flags  allow-oom
 -- nonce  always
--- uses   keys settings ensure_queue notices change_limits convert_rates operator_events write_back
+-- uses   keys settings ensure_queue notices change_limits operator_events write_back
 -- reply  1
 
 local LIMITS = { concurrency = true, rate = true, key_concurrency = true, key_rate = true, fair = true }
