@@ -121,7 +121,7 @@ class Worqr(WorqrBase, CompatClient):
 
     @method
     def failWorker(self, worker: str | None = None) -> Operation[None]:
-        """End a worker that any client instance started, and return the worker's tasks to the front of their queues.
+        """End a worker of any client instance; its tasks return to the front of their queues.
 
         Raises SessionEnded if the worker is not alive.
         """
