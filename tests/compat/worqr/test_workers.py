@@ -364,7 +364,7 @@ def test_workers_that_start_work_concurrently_receive_each_notice_once(worqr: An
     worqr.finishTask(process.id)
 
     done = {"workerId": "W1", "task": "T0", "result": None}
-    expect(received, ("done", done))
+    expect(received, ("work", 1), ("done", done))
     for name in names:
         worqr.stopWork(name, "Q1")
     held = worqr.core.transport._held
