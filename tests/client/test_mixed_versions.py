@@ -136,7 +136,8 @@ def test_no_job_is_lost_or_completed_twice(clients: list[Client], server: Restar
 def check_history(hr: Client, load: Load) -> None:
     kinds = defaultdict[str, Counter[str]](Counter)
     for event in hr.events():
-        kinds[event.job_id][event.kind] += 1
+        if event.job_id:
+            kinds[event.job_id][event.kind] += 1
     assert sorted(kinds) == sorted(load.put)
     for job_id, count in kinds.items():
         assert (count["put"], count["completed"]) == (1, 1)

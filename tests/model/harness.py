@@ -84,15 +84,28 @@ def snapshot(hr: headrace.Client) -> dict[bytes, Any]:
     """Return every key of the namespace with its content.
 
     Job records are decoded: a table of Lua has no order, so equal jobs may differ in their bytes.
+    Remembered answers are sorted: a large hash has another order after each read while it grows.
     """
     [names] = hr.core.transport.send([(0, ("KEYS", hr.core.key(0, "*")))])
-    jobs = [name for name in names if b"}:job:" in name]
-    others = [name for name in names if b"}:job:" not in name]
-    contents = hr.core.transport.send(
-        [(0, ("GET", name)) for name in jobs] + [(0, ("DUMP", name)) for name in others]
-    )
-    found = dict(zip(jobs + others, contents, strict=True))
-    return found | {name: msgspec.msgpack.decode(found[name]) for name in jobs}
+    reads = [(_read_command(name), name) for name in names]
+    contents = hr.core.transport.send([(0, read) for read in reads])
+    return {
+        name: _CONTENT[command](content)
+        for (command, name), content in zip(reads, contents, strict=True)
+    }
+
+
+_CONTENT: dict[str, Callable[[Any], Any]] = {
+    "GET": msgspec.msgpack.decode,
+    "HGETALL": lambda words: sorted(zip(words[::2], words[1::2], strict=True)),
+    "DUMP": lambda dumped: dumped,
+}
+
+
+def _read_command(name: bytes) -> str:
+    if b"}:job:" in name:
+        return "GET"
+    return "HGETALL" if name.endswith(b"answers") else "DUMP"
 
 
 class RepeatingConnection:

@@ -62,7 +62,7 @@ def test_status_warns_about_a_large_lag(cli: RunCommand, client: Client, lake: L
     client.config.set("events_count", 3)
     result = cli("lake", "status", "--lake", str(lake.files))
     assert (
-        f"headrace: lake {lake.identity.id} is 7 events behind on shard 0, more than" in result.err
+        f"headrace: lake {lake.identity.id} is 8 events behind on shard 0, more than" in result.err
     )
     facts = cli("lake", "status", "--lake", str(lake.files), "--json").json
     assert len(facts["warnings"]) == 1

@@ -72,7 +72,7 @@ class ScheduleTwin(Twin[Plans]):
     def unschedule(self, plan_id: str, *, lost: bool = False) -> None:
         self.connection.on = lost
         there = plan_id in self.model.plans
-        assert self.hr.schedules.delete(plan_id) == ([plan_id] if there or lost else [])
+        assert self.hr.schedules.delete(plan_id) == ([plan_id] if there else [])
         self.model.plans.pop(plan_id, None)
         self.check()
 
