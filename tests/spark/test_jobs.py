@@ -18,7 +18,8 @@ from headrace import Client, Put
 from headrace.spark.jobs import JOBS, JobsReader
 from headrace.spark.options import JobsOptions
 
-pytestmark = pytest.mark.namespace(shards=4)
+# The tasks of Spark read by the clock of the server.
+pytestmark = pytest.mark.namespace(shards=4, server_clock=True)
 
 
 def reader_of(url: str, client: Client, **options: str) -> JobsReader:

@@ -52,7 +52,7 @@ def past(
         hr.leases.complete(list(leases.values()))
         server = ServerAddress(url=valkey_url, namespace=hr.core.namespace)
         files = LocalFiles(tmp_path_factory.mktemp("replay") / "lake")
-        assert [batch.events for batch in sync(spark, server, files)] == [21]
+        assert [batch.events for batch in sync(spark, server, files)] == [23]
         lake = Lake.open(files)
         events = lake_events(spark, lake, lake.snapshot())
         yield Past(hr, server, lake, table_of_jobs(events), ids[:3])
