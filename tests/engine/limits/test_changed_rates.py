@@ -123,7 +123,7 @@ def test_keys_with_the_most_used_tokens_are_converted(url: str) -> None:
     text = source("lib/change_limits").text
     few = text.replace("KEYS_AT_MOST = 4000", "KEYS_AT_MOST = 2")
     assert few != text
-    hr, clock = opened(url, {"convert_rates": few})
+    hr, clock = opened(url, {"change_limits": few})
     with hr:
         queue = hr.queue("mail")
         queue.configure(key_rate="1/h", lease=None)
